@@ -1,0 +1,43 @@
+# ft_library(NAME [SOURCES ...] [DEPS ...] [TESTS ...] [TEST_DEPS ...])
+#   One static library for a folder of src/, and one gtest program freetoken_NAME_test for the tests beside its code.
+#   Headers are included from src/: #include "base/error.h".
+
+find_package(Threads REQUIRED)
+if(FREETOKEN_TESTS)
+    enable_testing()
+    find_package(GTest REQUIRED)
+    include(GoogleTest)
+endif()
+
+# -ffp-contract=off: a fused multiply-add changes bits (shared definition in docs/arithmetic.md).
+add_library(ft_options INTERFACE)
+target_compile_options(ft_options INTERFACE -Wall -Wextra -Werror -ffp-contract=off -fno-fast-math)
+# g++ 12 sees overlaps in std::string's own code that are not there (GCC bug 105329).
+target_compile_options(ft_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_include_directories(ft_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(ft_options INTERFACE Threads::Threads)
+if(FREETOKEN_SANITIZE)
+    target_compile_options(ft_options INTERFACE -fsanitize=${FREETOKEN_SANITIZE} -fno-sanitize-recover=all
+                                                -fno-omit-frame-pointer)
+    target_link_options(ft_options INTERFACE -fsanitize=${FREETOKEN_SANITIZE})
+endif()
+if(FREETOKEN_THREAD_SAFETY)
+    target_compile_options(ft_options INTERFACE -Wthread-safety)
+endif()
+
+function(ft_library name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+    if(ARG_SOURCES)
+        add_library(ft_${name} STATIC ${ARG_SOURCES})
+        target_link_libraries(ft_${name} PUBLIC ft_options ${ARG_DEPS})
+    else()
+        add_library(ft_${name} INTERFACE)
+        target_link_libraries(ft_${name} INTERFACE ft_options ${ARG_DEPS})
+    endif()
+    if(FREETOKEN_TESTS AND ARG_TESTS)
+        add_executable(freetoken_${name}_test ${ARG_TESTS})
+        target_link_libraries(freetoken_${name}_test PRIVATE ft_${name} ${ARG_TEST_DEPS} GTest::gtest_main)
+        target_compile_definitions(freetoken_${name}_test PRIVATE FREETOKEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+        add_test(NAME ${name} COMMAND freetoken_${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    endif()
+endfunction()

@@ -1,0 +1,33 @@
+// One row per command and one file each: cli/NAME.cpp defines its flags and returns what to do once they are parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+
+#include "base/error.h"
+
+namespace ft::cli {
+
+// Runs after parsing; the value is the exit status.
+using Action = std::function<Expected<int>()>;
+
+struct Command {
+    const char* name;
+    const char* summary;            // one line for `freetoken --help`
+    Action (*define)(CLI::App& app);  // adds arguments and flags to `app`
+};
+
+std::span<const Command> commands();  // cli/commands.cpp
+
+// cli/NAME.cpp, one each
+Action define_run(CLI::App& app);
+Action define_show(CLI::App& app);
+Action define_logits(CLI::App& app);
+Action define_perplexity(CLI::App& app);
+Action define_tokenize(CLI::App& app);
+Action define_detokenize(CLI::App& app);
+Action define_render(CLI::App& app);
+Action define_bench(CLI::App& app);
+
+}  // namespace ft::cli

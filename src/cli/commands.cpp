@@ -1,0 +1,15 @@
+#include "cli/command.h"
+
+namespace ft::cli {
+
+namespace {
+
+// A command is a row here and a file cli/NAME.cpp. --help, the man page and shell completion walk this table.
+constexpr Command k_commands[] = {
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return k_commands; }
+
+}  // namespace ft::cli

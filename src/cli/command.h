@@ -1,4 +1,5 @@
-// One row per command and one file each: cli/NAME.cpp defines its flags and returns what to do once they are parsed.
+// One row per command and one file each: cli/NAME.cpp defines its flags and returns what to do once they are
+// parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +15,7 @@ using Action = std::function<Expected<int>()>;
 
 struct Command {
     const char* name;
-    const char* summary;            // one line for `freetoken --help`
+    const char* summary;              // one line for `freetoken --help`
     Action (*define)(CLI::App& app);  // adds arguments and flags to `app`
 };
 

@@ -5,8 +5,7 @@ namespace ft::cli {
 namespace {
 
 // A command is a row here and a file cli/NAME.cpp. --help, the man page and shell completion walk this table.
-constexpr Command k_commands[] = {
-};
+constexpr Command k_commands[] = {};
 
 }  // namespace
 

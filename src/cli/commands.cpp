@@ -5,7 +5,9 @@ namespace ft::cli {
 namespace {
 
 // A command is a row here and a file cli/NAME.cpp. --help, the man page and shell completion walk this table.
-constexpr Command k_commands[] = {};
+constexpr Command k_commands[] = {
+    {"run", "chat with a model, or answer one prompt", &define_run},
+};
 
 }  // namespace
 

@@ -1,0 +1,176 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/bytes.h"
+
+namespace ft {
+
+namespace {
+
+constexpr uint64_t k_direct_block = 4096;  // satisfies every drive's alignment for O_DIRECT in practice
+
+struct Descriptor {
+    int fd = -1;
+    explicit Descriptor(int number) : fd(number) {}
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+};
+
+class DiskFile final : public File {
+ public:
+    DiskFile(std::string path, int fd, int direct_fd, uint64_t size)
+        : File(std::move(path)), cached_(fd), direct_(direct_fd), size_(size) {}
+
+    uint64_t size() const override { return size_; }
+    Status read_at(uint64_t offset, std::span<std::byte> to) const override;
+    Status read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const override;
+
+ private:
+    size_t read_from_cache(uint64_t offset, std::span<std::byte> to) const;
+    Status read_direct(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const;
+    Error cut_at(uint64_t offset, uint64_t bytes) const;
+
+    Descriptor cached_;
+    Descriptor direct_;  // -1 where the file system has no O_DIRECT
+    uint64_t size_;
+};
+
+std::string_view kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISFIFO(mode)) return "a pipe";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    if (S_ISSOCK(mode)) return "a socket";
+    return "not a regular file";
+}
+
+Error not_regular(const std::string& path, mode_t mode) {
+    return Error{Code::invalid, fmt::format("{}: this is {}, not a file", path_text(path), kind_of(mode)),
+                 S_ISDIR(mode) ? "Name a file inside it." : "Name a regular file on a drive."};
+}
+
+// The size as it is now, to say how much is left of a file that was cut while it was open.
+uint64_t size_now(int fd) {
+    struct stat info = {};
+    return ::fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+Error DiskFile::cut_at(uint64_t offset, uint64_t bytes) const {
+    return ends_early(offset, bytes, size_now(cached_.fd));
+}
+
+Status DiskFile::read_at(uint64_t offset, std::span<std::byte> to) const {
+    size_t done = 0;
+    while (done < to.size()) {
+        const ssize_t got =
+            ::pread(cached_.fd, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_error(path(), fmt::format("read at byte {}", offset + done), errno);
+        if (got == 0) return cut_at(offset, to.size());
+        done += static_cast<size_t>(got);
+    }
+    return {};
+}
+
+// Copies what the page cache holds from `offset` on, up to the first page that is not there.
+// One byte is asked for first: a larger request that misses would start reading ahead into the cache.
+size_t DiskFile::read_from_cache(uint64_t offset, std::span<std::byte> to) const {
+    size_t done = 0;
+    while (done < to.size()) {
+        const size_t want = done == 0 ? 1 : to.size() - done;
+        struct iovec part = {to.data() + done, want};
+        const ssize_t got = ::preadv2(cached_.fd, &part, 1, static_cast<off_t>(offset + done), RWF_NOWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<size_t>(got);
+    }
+    return done;
+}
+
+Status DiskFile::read_direct(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const {
+    uint64_t at = offset;
+    const uint64_t end = offset + to.size();
+    while (at < end) {
+        std::byte* target = to.data() + (at - offset);
+        const uint64_t skip = at % k_direct_block;
+        const bool congruent = (reinterpret_cast<uintptr_t>(target) - at) % k_direct_block == 0;
+        const bool straight = congruent && skip == 0 && end - at >= k_direct_block;
+        // Straight into the target where the addresses allow it; else whole blocks into scratch, then copied.
+        const uint64_t blocks =
+            straight ? (end - at) / k_direct_block * k_direct_block
+            : congruent && skip != 0
+                ? k_direct_block
+                : std::min<uint64_t>(round_up(end, k_direct_block) - (at - skip), scratch.size());
+        std::byte* into = straight ? target : scratch.data();
+        const ssize_t got = ::pread(direct_.fd, into, blocks, static_cast<off_t>(at - skip));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EINVAL)
+            return read_at(at, to.subspan(at - offset));  // larger blocks, or no O_DIRECT
+        if (got < 0) return system_error(path(), fmt::format("read at byte {}", at), errno);
+        if (static_cast<uint64_t>(got) <= skip) return cut_at(offset, to.size());
+        const uint64_t fresh = std::min<uint64_t>(static_cast<uint64_t>(got) - skip, end - at);
+        if (!straight) std::memcpy(target, scratch.data() + skip, fresh);
+        at += fresh;
+    }
+    return {};
+}
+
+Status DiskFile::read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const {
+    if (direct_.fd < 0 || scratch.size() < k_direct_block) return read_at(offset, to);
+    const size_t done = read_from_cache(offset, to);
+    if (done == to.size()) return {};
+    return read_direct(offset + done, to.subspan(done), scratch);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<File>> File::open(const std::string& path) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) return system_error(path, "open", errno);
+    if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return system_error(path, "open", errno);
+    const int direct_fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+    // The name may have come to stand for something else since stat(): what counts is what is open.
+    auto file = std::make_unique<DiskFile>(path, fd, direct_fd, size_now(fd));
+    if (::fstat(fd, &info) != 0) return system_error(path, "open", errno);
+    if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
+    return std::unique_ptr<File>(std::move(file));
+}
+
+Status File::read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte>) const {
+    return read_at(offset, to);
+}
+
+Error File::ends_early(uint64_t offset, uint64_t bytes, uint64_t actual_size) const {
+    return Error{Code::truncated,
+                 fmt::format("{}: the file ends at byte {}, but {} bytes from byte {} on are needed",
+                             path_text(path_), actual_size, bytes, offset),
+                 "It is cut short, or was changed while it was read: get the file again."};
+}
+
+std::string path_text(const std::string& path) { return printable(path, 300); }
+
+Error system_error(const std::string& path, std::string_view verb, int error_number) {
+    const bool missing = error_number == ENOENT || error_number == ENOTDIR;
+    const bool denied = error_number == EACCES || error_number == EPERM;
+    return Error{missing ? Code::not_found : Code::io,
+                 fmt::format("{}: cannot {}: {}", path_text(path), verb,
+                             std::generic_category().message(error_number)),
+                 missing  ? "Check the path."
+                 : denied ? "Change the file's rights, or run as a user who may do this."
+                          : ""};
+}
+
+}  // namespace ft

@@ -1,0 +1,57 @@
+// A file opened for reading. The loader and the GGUF reader see only this interface, so that a test can hand
+// them a file that is slow, short or failing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+
+namespace ft {
+
+class File {
+ public:
+    // Opens a regular file. Folders, pipes, devices, files that are missing or may not be read: an error that
+    // names the path. Never blocks, not even on a pipe that nobody writes to.
+    static Expected<std::unique_ptr<File>> open(const std::string& path);
+
+    virtual ~File() = default;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    const std::string& path() const { return path_; }
+
+    // Bytes at the time of opening.
+    virtual uint64_t size() const = 0;
+
+    // Fills `to` with the bytes from `offset` on. A file that ends before that, also because it was cut after
+    // it was opened, is an error (Code::truncated) that names the file and the offset. Safe from several
+    // threads at once.
+    virtual Status read_at(uint64_t offset, std::span<std::byte> to) const = 0;
+
+    // The same for large ranges that are read once: what the page cache holds is copied from there, the rest
+    // is read past it (O_DIRECT) where the file system can. `scratch` starts at a multiple of 4096 and holds
+    // a multiple of 4096 bytes; it is not needed where address and offset agree modulo 4096. The default is
+    // read_at().
+    virtual Status read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const;
+
+ protected:
+    explicit File(std::string path) : path_(std::move(path)) {}
+
+    // The error for a range that reaches past the end.
+    [[nodiscard]] Error ends_early(uint64_t offset, uint64_t bytes, uint64_t actual_size) const;
+
+ private:
+    std::string path_;
+};
+
+// The path as it stands in messages: control characters escaped, an endless name shortened.
+std::string path_text(const std::string& path);
+
+// A failed system call on `path`: "PATH: cannot VERB: REASON", with a remedy where one is known.
+Error system_error(const std::string& path, std::string_view verb, int error_number);
+
+}  // namespace ft

@@ -61,8 +61,4 @@ void decode_iq4_xs(const uint8_t* block, SuperBlock& out);
 void decode_tq1_0(const uint8_t* block, SuperBlock& out);
 void decode_tq2_0(const uint8_t* block, SuperBlock& out);
 
-// The 16 values of IQ4_NL and IQ4_XS.
-inline constexpr int8_t k_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                            1,    13,   25,  38,  53,  69,  89,  113};
-
 }  // namespace ft

@@ -51,7 +51,22 @@ constexpr TypeInfo k_types[] = {
     super_blocks<decode_q4_k, 144, with_mins>(QuantType::Q4_K, "Q4_K"),
     super_blocks<decode_q5_k, 176, with_mins>(QuantType::Q5_K, "Q5_K"),
     super_blocks<decode_q6_k, 210>(QuantType::Q6_K, "Q6_K"),
+    super_blocks<decode_iq2_xxs, 66>(QuantType::IQ2_XXS, "IQ2_XXS"),
+    super_blocks<decode_iq2_xs, 74>(QuantType::IQ2_XS, "IQ2_XS"),
+    super_blocks<decode_iq3_xxs, 98>(QuantType::IQ3_XXS, "IQ3_XXS"),
+    super_blocks<decode_iq1_s, 50>(QuantType::IQ1_S, "IQ1_S"),
+    small_blocks<decode_iq4_nl, 18>(QuantType::IQ4_NL, "IQ4_NL"),
+    super_blocks<decode_iq3_s, 110>(QuantType::IQ3_S, "IQ3_S"),
+    super_blocks<decode_iq2_s, 82>(QuantType::IQ2_S, "IQ2_S"),
+    super_blocks<decode_iq4_xs, 136>(QuantType::IQ4_XS, "IQ4_XS"),
+    super_blocks<decode_iq1_m, 56>(QuantType::IQ1_M, "IQ1_M"),
     floats<read_bf16, 2>(QuantType::BF16, "BF16"),
+    super_blocks<decode_tq1_0, 54>(QuantType::TQ1_0, "TQ1_0"),
+    super_blocks<decode_tq2_0, 66>(QuantType::TQ2_0, "TQ2_0"),
+    small_blocks<decode_mxfp4, 17>(QuantType::MXFP4, "MXFP4"),
+    small_blocks<decode_nvfp4, 36>(QuantType::NVFP4, "NVFP4"),
+    small_blocks<decode_q1_0, 18>(QuantType::Q1_0, "Q1_0"),
+    small_blocks<decode_q2_0, 18>(QuantType::Q2_0, "Q2_0"),
 };
 
 }  // namespace

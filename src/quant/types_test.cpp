@@ -147,7 +147,8 @@ void expect_dot(const TypeInfo& info, const std::vector<std::byte>& row, const s
     }
     if (size > std::numeric_limits<float>::max())
         return;  // bit patterns by chance (BF16): partial sums may overflow
-    EXPECT_NEAR(info.dot(row.data(), act, n), exact, size * 0x1p-22)
+    const double underflow = static_cast<double>(n) * 0x1p-130;  // a subnormal (d * da) times a large integer
+    EXPECT_NEAR(info.dot(row.data(), act, n), exact, size * 0x1p-22 + underflow)
         << info.name << " n " << n << " " << what;
 }
 

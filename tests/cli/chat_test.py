@@ -1,0 +1,140 @@
+"""The chat on a pseudo-terminal: commands, Ctrl-C, end of input."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+
+import harness
+from harness import DEMO, PROGRAM, environment
+
+
+class Terminal:
+    """The program on a terminal of its own; text() is what it wrote since the last send(), less control sequences."""
+
+    def __init__(self, *args):
+        self.master, slave = pty.openpty()
+
+        def own():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+        self.child = subprocess.Popen([PROGRAM] + [str(a) for a in args], stdin=slave, stdout=slave, stderr=slave,
+                                      env=environment({"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}), preexec_fn=own)
+        os.close(slave)
+        self.raw = b""
+
+    def read(self, seconds):
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        try:
+            got = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.raw += got
+        return bool(got)
+
+    def text(self):
+        text = self.raw.decode("utf-8", "replace")
+        return re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b.", "", text)
+
+    def send(self, text):
+        self.raw = b""
+        os.write(self.master, text.encode())
+
+    def wait_for(self, pattern, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if re.search(pattern, self.text()):
+                return True
+            self.read(0.1)
+        return False
+
+    def settle(self, seconds=0.7):
+        while self.read(seconds):
+            pass
+
+    def end(self, seconds=20):
+        end = time.monotonic() + seconds
+        while self.child.poll() is None and time.monotonic() < end:
+            self.read(0.1)
+        if self.child.poll() is None:
+            self.child.kill()
+        return self.child.wait()
+
+
+class Chat(harness.Case):
+    def start(self, *flags):
+        terminal = Terminal("run", DEMO, "--temp", 0, *flags)
+        self.addCleanup(lambda: (terminal.child.poll() is None and terminal.child.kill(), os.close(terminal.master)))
+        terminal.settle(1.0)
+        self.assertIsNone(terminal.child.poll(), terminal.text())
+        return terminal
+
+    def test_help_lists_the_commands_and_exit_ends(self):
+        t = self.start()
+        t.send("/help\n")
+        self.assertTrue(t.wait_for("/exit"), t.text())
+        for command in ("/system", "/reset", "/stats"):
+            self.assertIn(command, t.text())
+        t.send("/exit\n")
+        self.assertEqual(t.end(), 0)
+
+    def test_end_of_input_ends_the_chat(self):
+        t = self.start()
+        t.send("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_an_unknown_command_names_the_nearest(self):
+        t = self.start()
+        t.send("/rest\n")
+        self.assertTrue(t.wait_for("/reset"), t.text())
+
+    def test_an_answer_then_its_statistics_then_the_next_question(self):
+        t = self.start("--max-tokens", 16)
+        for question in ("Hello there!", "What is a router?"):
+            t.send(question + "\n")
+            self.assertTrue(t.wait_for("tok/s"), t.text())
+            t.settle()
+        t.send("/stats\n")
+        self.assertTrue(t.wait_for("(?i)seed"), t.text())
+
+    def test_ctrl_c_stops_the_answer_and_keeps_the_chat(self):
+        t = self.start("--temp", 1.8)
+        t.send("Tell me a long story about everything.\n")
+        t.settle(0.05)
+        os.killpg(t.child.pid, signal.SIGINT)
+        t.settle()
+        self.assertIsNone(t.child.poll(), t.text())
+        t.send("/exit\n")
+        self.assertEqual(t.end(), 0)
+
+    def test_a_turn_that_no_longer_fits_is_refused_and_the_chat_stays(self):
+        t = self.start("--ctx", 96, "--max-tokens", 8)
+        t.send("word " * 200 + "\n")
+        self.assertTrue(t.wait_for("(?i)context"), t.text())
+        self.assertIn("96", t.text())
+        t.send("/reset\n")
+        t.settle()
+        t.send("Hello there!\n")
+        self.assertTrue(t.wait_for("tok/s"), t.text())
+
+    def test_reset_forgets(self):
+        t = self.start("--max-tokens", 12)
+        answers = []
+        for _ in range(2):
+            t.send("What is a router?\n")
+            self.assertTrue(t.wait_for("tok/s"), t.text())
+            t.settle()
+            answers.append(re.search(r"(The .{20})", t.text(), re.S).group(1))
+            t.send("/reset\n")
+            t.settle()
+        self.assertEqual(answers[0], answers[1])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,113 @@
+"""`freetoken run` without a terminal: one answer by -p or by piped input."""
+import json
+import signal
+import subprocess
+import time
+
+import harness
+from harness import DEMO, PROGRAM, ask, environment, run
+
+QUESTION = "What is a mixture-of-experts model?"
+GREEDY = ("--temp", 0)
+
+
+class RunCommand(harness.Case):
+    def test_an_answer_and_its_statistics(self):
+        r = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 24))
+        self.assertTrue(r.text.strip())
+        self.assertNotIn("\x1b", r.text)
+        self.assertEqual(len([l for l in r.err.splitlines() if "tok/s" in l]), 1, r.err)
+        for word in ("TTFT", "GB/s"):
+            self.assertIn(word, r.err)
+
+    def test_piped_input_is_one_prompt(self):
+        want = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 16)).text
+        for end in ("", "\n", "\n\n"):
+            with self.subTest(end=end):
+                self.assertEqual(self.good(run("run", DEMO, *GREEDY, "--max-tokens", 16, stdin=QUESTION + end)).text, want)
+
+    def test_raw_is_the_continuation_alone(self):
+        flags = ("--raw", *GREEDY, "--max-tokens", 12)
+        want = self.good(ask("The expert", *flags, "--json")).json()["text"]
+        self.assertIn(self.good(ask("The expert", *flags)).text, (want, want + "\n"))
+
+    def test_raw_parses_special_tokens(self):
+        n = [self.good(ask(p, "--raw", "--max-tokens", 1, "--json")).json()["timings"]["prompt_n"]
+             for p in ("<|im_end|>", "<|im_end|><|im_end|><|im_end|>")]
+        self.assertEqual(n, [1, 3])
+
+    def test_json(self):
+        got = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 8, "--json")).json()
+        self.assertEqual(got["finish_reason"], "length")
+        self.assertIsInstance(got["text"], str)
+        for key in ("prompt_n", "prompt_ms", "prompt_per_second", "predicted_n", "predicted_ms", "predicted_per_second"):
+            self.assertIsInstance(got["timings"][key], (int, float), key)
+        flat = {**got, **got["timings"]}
+        for key in ("ttft_ms", "load_ms", "read_gb_per_second", "logits_hash", "foreign_cpu", "seed"):
+            self.assertIn(key, flat)
+        self.assertEqual(got["timings"]["predicted_n"], 8)
+        self.assertEqual(self.good(ask(QUESTION, *GREEDY, "--json")).json()["finish_reason"], "stop")
+
+    def test_seeds(self):
+        flags = ("--temp", 1.2, "--top-p", 1, "--max-tokens", 24, "--seed")
+        first = self.good(ask(QUESTION, *flags, 7)).text
+        self.assertEqual(self.good(ask(QUESTION, *flags, 7, "--threads", 3)).text, first)
+        self.assertTrue(any(self.good(ask(QUESTION, *flags, s)).text != first for s in (8, 9, 10)))
+
+    def test_a_shown_seed_repeats_the_answer(self):
+        flags = ("--temp", 1.2, "--max-tokens", 24, "--json")
+        got = self.good(ask(QUESTION, *flags)).json()
+        seed = {**got, **got["timings"]}["seed"]
+        self.assertEqual(self.good(ask(QUESTION, *flags, "--seed", seed)).json()["text"], got["text"])
+
+    def test_greedy_does_not_depend_on_seed_or_threads(self):
+        want = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 32)).text
+        for flags in (("--seed", 5), ("--threads", 1), ("--top-k", 1), ("--set", "inference.temperature=0")):
+            with self.subTest(flags=flags):
+                self.assertEqual(self.good(ask(QUESTION, *GREEDY, "--max-tokens", 32, *flags)).text, want)
+
+    def test_system_text_and_template_file(self):
+        count = lambda *f: self.good(ask("x", "--max-tokens", 1, "--json", *f)).json()["timings"]["prompt_n"]
+        self.assertGreater(count("--system", "You answer in few words."), count() + 5)
+        template = self.write("plain.jinja", "{% for m in messages %}{{ m.content }}{% endfor %}")
+        flags = (*GREEDY, "--max-tokens", 8)
+        self.assertEqual(self.good(ask("The expert", "--template", template, *flags)).text.strip(),
+                         self.good(ask("The expert", "--raw", *flags)).text.strip())
+        broken = self.write("broken.jinja", "{% for m in messages %}")
+        self.refused(ask("x", "--template", broken), "broken.jinja")
+
+    def test_the_context_ends_the_answer(self):
+        r = self.good(ask("The expert", "--raw", "--temp", 1.5, "--seed", 3, "--ctx", 24, "--json"))
+        got = r.json()
+        if got["finish_reason"] == "length":
+            self.assertEqual(got["timings"]["prompt_n"] + got["timings"]["predicted_n"], 24, r.err)
+            self.assertIn("--ctx", r.err)
+
+    def test_text_of_any_kind(self):
+        for prompt in ("用一句话解释什么是混合专家模型。", "👩‍💻 \x00", "%s {{ x }} <|im_start|>"):
+            if "\x00" not in prompt:
+                with self.subTest(prompt=prompt):
+                    self.good(ask(prompt, *GREEDY, "--max-tokens", 16)).text
+        self.good(run("run", DEMO, *GREEDY, "--max-tokens", 8, stdin=b"bytes \xff\xfe \x00 that are no text")).text
+
+    def test_ctrl_c_ends_an_answer(self):
+        child = subprocess.Popen([PROGRAM, "run", str(DEMO), "-p", "Tell a story.", "--temp", "1.8", "--raw"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        child.stdout.read(1)
+        child.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        child.communicate(timeout=20)
+        self.assertIn(child.returncode, (0, 130))
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_an_output_that_goes_away(self):
+        """`freetoken run … | head -c 1` ends without a crash."""
+        child = subprocess.Popen([PROGRAM, "run", str(DEMO), "-p", QUESTION, "--temp", "0"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, env=environment())
+        child.stdout.close()
+        _, err = child.stderr.read(), child.wait(timeout=60)
+        self.assertIn(err, (0, 1, 2, 141, -signal.SIGPIPE))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,73 @@
+"""Help, version, settings, bench, resident memory."""
+import re
+
+import harness
+from harness import DEMO, SMALL, ask, run
+
+COMMANDS = ("run", "show", "logits", "tokenize", "detokenize", "render", "perplexity", "bench")
+MODEL = SMALL / "qwen3moe-q4km/model.gguf"
+
+
+class Usage(harness.Case):
+    def test_help_and_version(self):
+        text = self.good(run("--help")).text
+        for command in COMMANDS:
+            self.assertIn(command, text)
+            self.assertIn("Usage", self.good(run(command, "--help")).text)
+        self.assertRegex(self.good(run("--version")).text, r"\d+\.\d+\.\d+")
+
+    def test_print_config_is_a_config(self):
+        config = self.write("config.yaml", "inference:\n  temperature: 0.25\n")
+        for command in ("run", "logits", "perplexity", "bench"):
+            with self.subTest(command=command):
+                first = self.good(run(command, MODEL, "--config", config, "--print-config")).text
+                self.assertRegex(first, r"(?m)^model:$")
+                self.assertRegex(first, r"(?m)^  temperature: 0\.25\b.*#.*config\.yaml")
+                again = self.good(run(command, MODEL, "--config", self.write("again.yaml", first), "--print-config")).text
+                self.assertEqual(plain(again), plain(first))
+
+    def test_precedence_of_settings(self):
+        config = self.write("precedence.yaml", "inference:\n  temperature: 0.25\n")
+        variable = {"FREETOKEN_INFERENCE_TEMPERATURE": "0.75"}
+        by_set, by_flag = ("--set", "inference.temperature=0.5"), ("--temp", "0.125")
+        for flags, env, want in (((), None, None), (("--config", config), None, "0.25"), (("--config", config), variable, "0.75"),
+                                 (("--config", config) + by_set, variable, "0.5"),
+                                 (("--config", config) + by_set + by_flag, variable, "0.125")):
+            with self.subTest(want=want):
+                text = self.good(run("run", DEMO, "--print-config", *flags, env=env)).text
+                self.assertRegex(text, r"(?m)^  temperature: %s\b" % re.escape(want or "0.7"))
+
+    def test_tables_of_kernels(self):
+        r = run("logits", MODEL, "--ids", SMALL / "qwen3moe-q4km/ids.txt", "-o", self.path("o"), env={"FREETOKEN_ISA": "mmx"})
+        self.refused(r, "mmx", "scalar")
+
+    def test_bench(self):
+        hashes = set()
+        for flags in (("--pp", 24, "--tg", 8), ("--pp", 24, "--tg", 8, "--threads", 1)):
+            got = self.good(run("bench", MODEL, *flags, "--reps", 2, "--json")).json()
+            flat = {**got, **got["timings"]}
+            for key in ("prompt_ms", "prompt_per_second", "predicted_ms", "predicted_per_second", "ttft_ms", "load_ms",
+                        "read_gb_per_second", "foreign_cpu"):
+                self.assertIsInstance(flat[key], (int, float), key)
+            self.assertEqual((flat["prompt_n"], flat["predicted_n"]), (24, 8))
+            hashes.add(flat["logits_hash"])
+        self.assertEqual(len(hashes), 1)
+        only = self.good(run("bench", MODEL, "--pp", 0, "--tg", 4, "--depth", 8, "--warm", 2, "--reps", 1, "--json")).json()
+        self.assertEqual((only["timings"]["prompt_n"], only["timings"]["predicted_n"]), (0, 4))
+        text = self.good(run("bench", MODEL, "--pp", 8, "--tg", 0, "--reps", 1)).text
+        self.assertRegex(text, r"(?i)peak|memory")
+
+    def test_perplexity_refuses_what_it_cannot_score(self):
+        self.refused(run("perplexity", DEMO, "--text", self.path("absent.txt")), "absent.txt")
+        short = self.write("short.txt", "a few words only")
+        self.refused(run("perplexity", DEMO, "--text", short, "--ctx", 512), "512", "short.txt")
+
+
+
+def plain(text):
+    """The keys and values, without comments."""
+    return [re.sub(r"\s+#.*", "", line) for line in text.splitlines() if not line.startswith("#")]
+
+
+if __name__ == "__main__":
+    harness.main()

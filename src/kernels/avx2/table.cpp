@@ -1,0 +1,36 @@
+#include "kernels/avx2/table.h"
+
+#include "kernels/avx2/attention.h"
+#include "kernels/avx2/elementwise.h"
+#include "kernels/avx2/recurrent.h"
+#include "kernels/scalar/matmul.h"
+
+namespace ft {
+namespace {
+
+ActKind act_kind(QuantType type) { return type_info(type).activations; }
+size_t act_bytes(ActKind kind, int64_t n) { return act_layout(kind, n).end; }
+
+}  // namespace
+
+constexpr Kernels k_avx2_kernels = {
+    .name = "avx2",
+    .act_kind = act_kind,
+    .act_bytes = act_bytes,
+    .quantise = make_activations,
+    .matmul = matmul_scalar,
+    .rms_norm = avx2::rms_norm,
+    .l2_norm = avx2::l2_norm,
+    .silu_mul = avx2::silu_mul,
+    .sigmoid_mul = avx2::sigmoid_mul,
+    .silu = avx2::silu,
+    .softmax = avx2::softmax,
+    .add = avx2::add,
+    .scale_add = avx2::scale_add,
+    .attend_chunk = avx2::attend_chunk,
+    .attend_merge = avx2::attend_merge,
+    .delta_step = avx2::delta_step,
+    .conv_silu = avx2::conv_silu,
+};
+
+}  // namespace ft

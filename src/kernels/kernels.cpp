@@ -60,7 +60,7 @@ const Kernels& reference_kernels() {
         Kernels reference = scalar_kernels();
         reference.name = "reference";
         reference.act_kind = [](QuantType) { return ActKind::f32; };
-        reference.matmul = matmul_reference;
+        reference.matmul = cpu_has_fma() ? matmul_reference_fma : matmul_reference;
         return reference;
     }();
     return table;

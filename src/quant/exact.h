@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,14 +25,15 @@ float sum_groups(int64_t n, Partial partial) {
 }
 
 // Rule 1.1 for one group: 32 lanes of fma, lane l over the values l, l + 32, ...; lanes are added by halving.
-// weight(i) is the f32 value of weight i.
+// weight(i) is the f32 value of weight i. No std:: function, because kernels/ compiles it with instructions
+// of its own.
 template <class Weight>
 float dot_lanes(Weight weight, const float* x, int n) {
     float lane[32] = {};
-    for (int start = 0; start < n; start += 32) {
-        const int count = std::min(32, n - start);
-        for (int l = 0; l < count; l++) lane[l] = std::fma(weight(start + l), x[start + l], lane[l]);
-    }
+    const int whole = n / 32 * 32;
+    for (int start = 0; start < whole; start += 32)
+        for (int l = 0; l < 32; l++) lane[l] = __builtin_fmaf(weight(start + l), x[start + l], lane[l]);
+    for (int i = whole; i < n; i++) lane[i - whole] = __builtin_fmaf(weight(i), x[i], lane[i - whole]);
     for (int half = 16; half > 0; half /= 2)
         for (int l = 0; l < half; l++) lane[l] = lane[l] + lane[l + half];
     return lane[0];

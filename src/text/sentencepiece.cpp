@@ -1,0 +1,133 @@
+// SentencePiece BPE (tokenizer.ggml.model "llama"): the whole text is one unit; of all neighbours whose union
+// is a token the pair of highest score joins, the leftmost of equals first.
+#include <algorithm>
+#include <bit>
+
+#include "text/char_fallback.h"
+#include "text/encoder.h"
+#include "text/piece_cache.h"
+#include "text/utf8.h"
+
+namespace ft {
+
+namespace {
+
+// Which characters stand side by side inside any token. Between two that never do, no merge happens, so a
+// text can be cut there and the parts merged alone: the same ids, from short pieces that repeat. Pairs are
+// kept by hash; a collision only means a longer piece.
+class Neighbours {
+ public:
+    Neighbours() : bits_(k_bits / 64) {}
+
+    void add(std::string_view token) {
+        for (size_t at = 0; at < token.size();) {
+            const size_t next = at + static_cast<size_t>(utf8_at(token, at).size);
+            if (next >= token.size()) return;
+            const size_t bit = bit_of(token.substr(at, next - at),
+                                      token.substr(next, static_cast<size_t>(utf8_at(token, next).size)));
+            bits_[bit / 64] |= uint64_t{1} << (bit % 64);
+            at = next;
+        }
+    }
+
+    // The size of the piece that `text` (not empty, valid UTF-8) begins with.
+    size_t piece_size(std::string_view text) const {
+        auto size = static_cast<size_t>(utf8_size(text[0]));
+        std::string_view last = text.substr(0, size);
+        while (size < text.size()) {
+            const std::string_view next = text.substr(size, static_cast<size_t>(utf8_size(text[size])));
+            const size_t bit = bit_of(last, next);
+            if ((bits_[bit / 64] >> (bit % 64) & 1) == 0) break;
+            size += next.size();
+            last = next;
+        }
+        return size;
+    }
+
+ private:
+    static constexpr size_t k_bits = size_t{1} << 22;
+
+    static uint64_t packed(std::string_view character) {
+        uint64_t value = 0;
+        for (const char c : character) value = (value << 8) | static_cast<uint8_t>(c);
+        return value;
+    }
+    static size_t bit_of(std::string_view left, std::string_view right) {
+        return ((packed(left) << 32 | packed(right)) * 0x9E3779B97F4A7C15) >> 42;
+    }
+
+    std::vector<uint64_t> bits_;
+};
+
+// Numbers that rise as scores fall.
+uint32_t priority_of(float score) {
+    const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 is 0
+    const uint32_t rising = bits >> 31 ? ~bits : bits | 0x80000000u;
+    return ~rising;
+}
+
+class SentencePiece final : public Encoder {
+ public:
+    explicit SentencePiece(const Vocabulary& v)
+        : vocabulary(v), index(merge_results(v)), fallback(v, index), priorities(v.tokens.size()) {
+        std::transform(v.scores.begin(), v.scores.end(), priorities.begin(), priority_of);
+        for (int32_t id = 0; id < v.size(); ++id) {
+            if (v.type(id) != TokenType::normal && v.type(id) != TokenType::user_defined) continue;
+            neighbours.add(v.text(id));
+            longest = std::max(longest, v.text(id).size());
+        }
+    }
+
+    std::unique_ptr<EncodeRun> start() const override;
+
+    const Vocabulary& vocabulary;
+    const TokenIndex index;
+    const CharFallback fallback;
+    Neighbours neighbours;
+    std::vector<uint32_t> priorities;
+    size_t longest = 0;  // token, in bytes
+};
+
+class SentencePieceRun final : public EncodeRun {
+ public:
+    explicit SentencePieceRun(const SentencePiece& tables) : tables_(tables) {}
+
+    void encode(std::string_view text, std::vector<int32_t>& ids) override {
+        std::string prefixed;
+        if (tables_.vocabulary.add_space_prefix && !text.empty()) {
+            prefixed.append(k_blank_mark).append(text);
+            text = prefixed;
+        }
+        while (!text.empty()) {
+            const std::string_view piece = text.substr(0, tables_.neighbours.piece_size(text));
+            cache_.encode(piece, ids, [&] { encode_piece(piece, ids); });
+            text.remove_prefix(piece.size());
+        }
+    }
+
+ private:
+    void encode_piece(std::string_view piece, std::vector<int32_t>& ids) {
+        tables_.fallback.split(piece, merger_.symbols());
+        merger_.merge([&](const Symbol& left, const Symbol& right) {
+            const size_t size = size_t{left.size} + right.size;
+            const int32_t id =
+                size > tables_.longest ? -1 : tables_.index.find(piece.substr(left.begin, size));
+            return id < 0 ? Join{} : Join{tables_.priorities[static_cast<size_t>(id)], id};
+        });
+        tables_.fallback.append(merger_.symbols(), piece, ids);
+    }
+
+    const SentencePiece& tables_;
+    PieceCache cache_;
+    Merger merger_;
+};
+
+std::unique_ptr<EncodeRun> SentencePiece::start() const { return std::make_unique<SentencePieceRun>(*this); }
+
+}  // namespace
+
+std::unique_ptr<Encoder> make_sentencepiece(const Vocabulary& vocabulary) {
+    return std::make_unique<SentencePiece>(vocabulary);
+}
+
+}  // namespace ft

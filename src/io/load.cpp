@@ -1,0 +1,124 @@
+#include "io/load.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+
+namespace ft {
+
+namespace {
+
+constexpr uint64_t k_chunk_bytes = 2 * k_mib;
+constexpr size_t k_block_bytes = 4096;
+
+// Chunks in the order of the files, cut at multiples of k_chunk_bytes of the file, so that direct reads stay
+// aligned.
+std::vector<LoadRange> cut_into_chunks(std::span<const LoadRange> ranges) {
+    std::vector<LoadRange> chunks;
+    for (const LoadRange& range : ranges) {
+        uint64_t done = 0;
+        while (done < range.to.size()) {
+            const uint64_t at = range.offset + done;
+            const uint64_t bytes =
+                std::min<uint64_t>(range.to.size() - done, k_chunk_bytes - at % k_chunk_bytes);
+            chunks.push_back({range.file, at, range.to.subspan(done, bytes)});
+            done += bytes;
+        }
+    }
+    std::stable_sort(chunks.begin(), chunks.end(), [](const LoadRange& a, const LoadRange& b) {
+        return a.file != b.file ? std::less<>()(a.file, b.file) : a.offset < b.offset;
+    });
+    return chunks;
+}
+
+// The reads that are still to do, taken by worker threads one by one. Owner of the lock: whoever touches a
+// member.
+class Loading {
+ public:
+    explicit Loading(std::span<const LoadRange> ranges) : chunks_(cut_into_chunks(ranges)) {
+        for (const LoadRange& chunk : chunks_) total_ += chunk.to.size();
+    }
+
+    size_t n_chunks() const { return chunks_.size(); }
+
+    // One worker: reads chunks until there are none, one failed, or it is asked to stop.
+    void work(const std::stop_token& stop) {
+        Buffer<std::byte> scratch(k_chunk_bytes + 2 * k_block_bytes, k_block_bytes);
+        while (!stop.stop_requested()) {
+            const LoadRange* chunk = next();
+            if (chunk == nullptr) return;
+            finish(*chunk, chunk->file->read_bulk(chunk->offset, chunk->to, scratch.span()));
+        }
+    }
+
+    // Waits until all is read; the calling thread reports the progress meanwhile.
+    Status wait(const LoadSettings& settings) {
+        std::unique_lock lock(mutex_);
+        while (done_ < total_ && !failure_ && !settings.stop.stop_requested()) {
+            if (changed_.wait_for(lock, std::chrono::milliseconds(100)) == std::cv_status::timeout)
+                report(lock, settings);
+        }
+        next_ = chunks_.size();
+        if (failure_) return *failure_;
+        if (done_ < total_) return Error{Code::io, "loading was stopped", ""};
+        report(lock, settings);
+        return {};
+    }
+
+ private:
+    const LoadRange* next() {
+        const std::lock_guard lock(mutex_);
+        return next_ < chunks_.size() ? &chunks_[next_++] : nullptr;
+    }
+
+    void finish(const LoadRange& chunk, const Status& status) {
+        const std::lock_guard lock(mutex_);
+        done_ += status ? chunk.to.size() : 0;
+        if (!status && !failure_) failure_ = status.error();
+        if (!status) next_ = chunks_.size();
+        if (failure_ || done_ == total_) changed_.notify_all();
+    }
+
+    void report(std::unique_lock<std::mutex>& lock, const LoadSettings& settings) {
+        if (!settings.progress) return;
+        const uint64_t done = done_;
+        lock.unlock();
+        settings.progress(done, total_);
+        lock.lock();
+    }
+
+    std::vector<LoadRange> chunks_;
+    uint64_t total_ = 0;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    size_t next_ = 0;
+    uint64_t done_ = 0;
+    std::optional<Error> failure_;
+};
+
+}  // namespace
+
+Status load_ranges(std::span<const LoadRange> ranges, const LoadSettings& settings) {
+    Loading loading(ranges);
+    const size_t n_workers = std::min<size_t>(std::max(settings.reads_in_flight, 1), loading.n_chunks());
+    std::vector<std::jthread> workers;
+    try {
+        for (size_t i = 0; i < n_workers; i++)
+            workers.emplace_back([&loading, stop = settings.stop] { loading.work(stop); });
+    } catch (const std::system_error&) {
+        // Fewer threads than wished read more slowly; none at all cannot read.
+        if (workers.empty())
+            return Error{Code::io, "cannot start a thread to read with", "Raise the limit on processes."};
+    }
+    return loading.wait(settings);
+}
+
+}  // namespace ft

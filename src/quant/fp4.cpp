@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "quant/codes.h"
+#include "quant/nibbles.h"
 
 namespace ft {
 
@@ -23,26 +24,25 @@ float half_of_ue4m3(uint32_t byte) {
     return std::bit_cast<float>((exponent + 119) << 23 | fraction << 20);
 }
 
-}  // namespace
-
-// @0 exponent, @1 qs[16]: low nibbles are values 0..15, high ones 16..31
-void decode_mxfp4(const uint8_t* block, Block32& out) {
-    out.d[0] = half_of_e8m0(block[0]);
-    for (int i = 0; i < 16; i++) {
-        out.code[i] = k_twice_e2m1[block[1 + i] & 15];
-        out.code[16 + i] = k_twice_e2m1[block[1 + i] >> 4];
-    }
+// 2n codes from n bytes.
+void place(const uint8_t* qs, int n, int8_t* code) {
+    split_nibbles(qs, n, code);
+    for (int i = 0; i < 2 * n; i++) code[i] = k_twice_e2m1[code[i]];
 }
 
-// @0 scales[4], one per 16 values, @4 qs[32]: 8 bytes per 16 values, their low nibbles first
+}  // namespace
+
+// @0 exponent, @1 qs[16]
+void decode_mxfp4(const uint8_t* block, Block32& out) {
+    out.d[0] = half_of_e8m0(block[0]);
+    place(block + 1, 16, out.code);
+}
+
+// @0 scales[4], one per 16 values, @4 qs[32], 8 bytes per 16 values
 void decode_nvfp4(const uint8_t* block, SmallBlock<64, 16>& out) {
     for (int s = 0; s < 4; s++) {
         out.d[s] = half_of_ue4m3(block[s]);
-        for (int i = 0; i < 8; i++) {
-            const uint8_t byte = block[4 + 8 * s + i];
-            out.code[16 * s + i] = k_twice_e2m1[byte & 15];
-            out.code[16 * s + 8 + i] = k_twice_e2m1[byte >> 4];
-        }
+        place(block + 4 + 8 * s, 8, out.code + 16 * s);
     }
 }
 

@@ -1,8 +1,8 @@
-// 4-bit codes into a table of 16 values: IQ4_NL (blocks of 32) and IQ4_XS (blocks of 256). Of 32 values, the
-// low nibbles of 16 bytes are the first 16.
+// 4-bit codes into a table of 16 values: IQ4_NL (blocks of 32) and IQ4_XS (blocks of 256).
 #include "base/bytes.h"
 #include "quant/codes.h"
 #include "quant/half.h"
+#include "quant/nibbles.h"
 
 namespace ft {
 
@@ -11,10 +11,8 @@ namespace {
 constexpr int8_t k_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 void place(const uint8_t* qs, int8_t* code) {
-    for (int i = 0; i < 16; i++) {
-        code[i] = k_values[qs[i] & 15];
-        code[16 + i] = k_values[qs[i] >> 4];
-    }
+    split_nibbles(qs, 16, code);
+    for (int i = 0; i < 32; i++) code[i] = k_values[code[i]];
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "quant/codes.h"
 #include "quant/half.h"
+#include "quant/nibbles.h"
 
 namespace ft {
 
@@ -20,15 +21,9 @@ void decode_scales_k4(const uint8_t* sc, SuperBlock& out) {
     }
 }
 
-// 4-bit codes of Q4_K and Q5_K: of 64 values, the first 32 are the low nibbles of 32 bytes, the others the
-// high ones.
+// 4-bit codes of Q4_K and Q5_K.
 void decode_nibbles_k4(const uint8_t* qs, int8_t* code) {
-    for (int pair = 0; pair < 4; pair++) {
-        for (int l = 0; l < 32; l++) {
-            code[64 * pair + l] = static_cast<int8_t>(qs[32 * pair + l] & 15);
-            code[64 * pair + 32 + l] = static_cast<int8_t>(qs[32 * pair + l] >> 4);
-        }
-    }
+    for (int pair = 0; pair < 4; pair++) split_nibbles(qs + 32 * pair, 32, code + 64 * pair);
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// 4-bit codes as most types keep them: of 2n values, the first n in the low nibbles of n bytes, the others in
+// the high.
+#pragma once
+
+#include <cstdint>
+
+namespace ft {
+
+inline void split_nibbles(const uint8_t* bytes, int n, int8_t* code) {
+    for (int i = 0; i < n; i++) {
+        code[i] = static_cast<int8_t>(bytes[i] & 15);
+        code[n + i] = static_cast<int8_t>(bytes[i] >> 4);
+    }
+}
+
+}  // namespace ft

@@ -1,0 +1,316 @@
+#include "config/keys.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace ft {
+
+namespace {
+
+constexpr Key k_keys[] = {
+    {.section = "model",
+     .name = "path",
+     .kind = Kind::path,
+     .help = "the model's GGUF file; of a split model any part. The argument MODEL comes before it",
+     .example = "~/models/model-q4_k_m.gguf"},
+    {.section = "model",
+     .name = "template",
+     .kind = Kind::path,
+     .flag = "--template",
+     .value_name = "FILE",
+     .help = "a Jinja chat template to use in place of the model's own",
+     .example = "~/models/chat.jinja"},
+
+    {.section = "inference",
+     .name = "threads",
+     .kind = Kind::integer,
+     .use = Use::loading,
+     .least = 1,
+     .most = 1024,
+     .fallback = "auto",
+     .flag = "--threads",
+     .value_name = "N",
+     .help = "threads that compute; auto is one for each physical core",
+     .example = "8"},
+    {.section = "inference",
+     .name = "temperature",
+     .kind = Kind::number,
+     .least = 0,
+     .most = 100,
+     .fallback = "0.7",
+     .flag = "--temp",
+     .value_name = "X",
+     .model_key = "general.sampling.temp",
+     .help = "how freely the next token is chosen; 0 always takes the likeliest",
+     .example = "0.7"},
+    {.section = "inference",
+     .name = "top_k",
+     .kind = Kind::integer,
+     .least = 0,
+     .most = std::numeric_limits<int32_t>::max(),
+     .fallback = "0",
+     .flag = "--top-k",
+     .value_name = "N",
+     .model_key = "general.sampling.top_k",
+     .help = "choose among the N likeliest tokens; 0 is all",
+     .example = "40"},
+    {.section = "inference",
+     .name = "top_p",
+     .kind = Kind::number,
+     .least = 0,
+     .most = 1,
+     .fallback = "0.9",
+     .flag = "--top-p",
+     .value_name = "X",
+     .model_key = "general.sampling.top_p",
+     .help = "choose among the likeliest tokens that together have this probability; 1 is all",
+     .example = "0.9"},
+    {.section = "inference",
+     .name = "min_p",
+     .kind = Kind::number,
+     .least = 0,
+     .most = 1,
+     .fallback = "0",
+     .flag = "--min-p",
+     .value_name = "X",
+     .model_key = "general.sampling.min_p",
+     .help = "leave out tokens less probable than this share of the likeliest one; 0 leaves out none",
+     .example = "0.05"},
+    {.section = "inference",
+     .name = "repetition_penalty",
+     .kind = Kind::number,
+     .least = 0.01,
+     .most = 100,
+     .fallback = "1.1",
+     .flag = "--repeat-penalty",
+     .value_name = "X",
+     .model_key = "general.sampling.penalty_repeat",
+     .help = "makes tokens less likely that came lately; 1 is off",
+     .example = "1.1"},
+    {.section = "inference",
+     .name = "repeat_last_n",
+     .kind = Kind::integer,
+     .least = -1,
+     .most = std::numeric_limits<int32_t>::max(),
+     .fallback = "64",
+     .flag = "--repeat-last-n",
+     .value_name = "N",
+     .model_key = "general.sampling.penalty_last_n",
+     .help = "tokens that the repetition penalty looks back on, the prompt's included; 0 is none, -1 is all",
+     .example = "64"},
+    {.section = "inference",
+     .name = "seed",
+     .kind = Kind::integer,
+     .least = -1,
+     .fallback = "auto",
+     .flag = "--seed",
+     .value_name = "N",
+     .help =
+         "the same seed and prompt give the same answer; auto and -1 draw one, which /stats and --json show",
+     .example = "42"},
+    {.section = "inference",
+     .name = "max_tokens",
+     .kind = Kind::integer,
+     .least = 1,
+     .most = std::numeric_limits<int32_t>::max(),
+     .fallback = "auto",
+     .flag = "--max-tokens",
+     .value_name = "N",
+     .help = "tokens of an answer at most; auto is what the context has room for",
+     .example = "512"},
+    {.section = "inference",
+     .name = "system",
+     .kind = Kind::text,
+     .flag = "--system",
+     .value_name = "TEXT",
+     .help = "the system prompt: what the model is told before the conversation",
+     .example = "Answer briefly."},
+    {.section = "inference",
+     .name = "think",
+     .kind = Kind::choice,
+     .choices = "on|off|hide",
+     .fallback = "auto",
+     .flag = "--think",
+     .value_name = "HOW",
+     .help = "thinking of a reasoning model: asked for and shown, not asked for, or asked for and hidden; "
+             "auto leaves "
+             "it to the model's template and shows it dimmed on a terminal",
+     .example = "hide"},
+};
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+Error not_allowed(const Key& key, std::string_view name, std::string_view text) {
+    return Error{Code::invalid,
+                 fmt::format("{} takes {}, not \"{}\"", name, allowed_values(key), printable(text)), ""};
+}
+
+bool in_range(const Key& key, double value) { return value >= key.least && value <= key.most; }
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<bool> parse_boolean(std::string_view text) {
+    if (text == "true" || text == "yes" || text == "on") return true;
+    if (text == "false" || text == "no" || text == "off") return false;
+    return std::nullopt;
+}
+
+std::optional<Value> parse_scalar(const Key& key, std::string_view text) {
+    switch (key.kind) {
+        case Kind::number: {
+            const auto value = parse_number<double>(text);
+            if (!value || !std::isfinite(*value) || !in_range(key, *value)) return std::nullopt;
+            return *value;
+        }
+        case Kind::integer: {
+            const auto value = parse_number<int64_t>(text);
+            if (!value || !in_range(key, static_cast<double>(*value))) return std::nullopt;
+            return *value;
+        }
+        case Kind::boolean: {
+            const auto value = parse_boolean(text);
+            if (!value) return std::nullopt;
+            return *value;
+        }
+        case Kind::choice: {
+            const std::vector<std::string> words = choices(key);
+            if (std::find(words.begin(), words.end(), text) == words.end()) return std::nullopt;
+            return std::string(text);
+        }
+        case Kind::text:
+            return std::string(text);
+        case Kind::path: {
+            const char* home = std::getenv("HOME");
+            if (text.starts_with("~/") && home) return std::string(home) + std::string(text.substr(1));
+            if (text.empty() || text.find('\0') != std::string_view::npos) return std::nullopt;
+            return std::string(text);
+        }
+    }
+    return std::nullopt;
+}
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') (out += '\\') += c;
+        else if (c == '\n') out += "\\n";
+        else if (c == '\t') out += "\\t";
+        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\x{:02x}", c);
+        else out += c;
+    }
+    return out + "\"";
+}
+
+}  // namespace
+
+std::span<const Key> keys() { return k_keys; }
+
+std::string dotted(const Key& key) { return fmt::format("{}.{}", key.section, key.name); }
+
+std::string environment_name(const Key& key) {
+    std::string name = fmt::format("FREETOKEN_{}_{}", key.section, key.name);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    return name;
+}
+
+std::vector<std::string> choices(const Key& key) {
+    std::vector<std::string> words;
+    std::string_view rest = key.choices;
+    while (!rest.empty()) {
+        const size_t end = std::min(rest.find('|'), rest.size());
+        words.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return words;
+}
+
+std::string allowed_values(const Key& key) {
+    const std::string or_auto = takes_auto(key) ? " or auto" : "";
+    const auto range = [&](const char* what) {
+        // 2147483647 as an upper end says nothing to a reader
+        if (key.most >= std::numeric_limits<int32_t>::max())
+            return fmt::format("{} of at least {}{}", what, number_text(key.least), or_auto);
+        return fmt::format("{} from {} to {}{}", what, number_text(key.least), number_text(key.most),
+                           or_auto);
+    };
+    switch (key.kind) {
+        case Kind::number:
+            return range("a number");
+        case Kind::integer:
+            return range("an integer");
+        case Kind::boolean:
+            return "true or false" + or_auto;
+        case Kind::choice: {
+            std::string text;
+            for (const std::string& word : choices(key)) text += text.empty() ? word : ", " + word;
+            return "one of " + text + or_auto;
+        }
+        case Kind::text:
+            return "a text";
+        case Kind::path:
+            return "the path of a file";
+    }
+    return "";
+}
+
+bool takes_auto(const Key& key) {
+    return std::string_view(key.fallback) == "auto" || !std::string_view(key.model_key).empty();
+}
+
+std::string default_text(const Key& key) {
+    const std::string_view fallback = key.fallback;
+    if (!std::string_view(key.model_key).empty()) return fmt::format("the model's own, else {}", fallback);
+    return fallback.empty() ? "none" : std::string(fallback);
+}
+
+const Key* find_key(std::string_view dotted_name) {
+    const auto found = std::find_if(std::begin(k_keys), std::end(k_keys),
+                                    [&](const Key& key) { return dotted(key) == dotted_name; });
+    return found == std::end(k_keys) ? nullptr : &*found;
+}
+
+bool is_section(std::string_view name) {
+    return std::any_of(std::begin(k_keys), std::end(k_keys),
+                       [&](const Key& key) { return key.section == name; });
+}
+
+std::vector<std::string> section_names() {
+    std::vector<std::string> names;
+    for (const Key& key : k_keys)
+        if (names.empty() || names.back() != key.section) names.emplace_back(key.section);
+    return names;
+}
+
+std::vector<std::string> key_names(std::string_view section) {
+    std::vector<std::string> names;
+    for (const Key& key : k_keys)
+        if (key.section == section) names.emplace_back(key.name);
+    return names;
+}
+
+Expected<std::optional<Value>> parse_value(const Key& key, std::string_view name, std::string_view text) {
+    if (text == "null" || (text == "auto" && takes_auto(key))) return std::optional<Value>();
+    std::optional<Value> value = parse_scalar(key, text);
+    if (!value) return not_allowed(key, name, text);
+    return value;
+}
+
+std::string yaml_text(const Value& value, Kind kind) {
+    if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+    if (const int64_t* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
+    if (const double* number = std::get_if<double>(&value)) return number_text(*number);
+    const std::string& text = std::get<std::string>(value);
+    return kind == Kind::choice ? text : quoted(text);
+}
+
+}  // namespace ft

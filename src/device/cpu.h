@@ -1,0 +1,34 @@
+// What this process may use of the machine: processors and memory, as the system, cgroups and limits say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace ft {
+
+// Instruction sets that the processor has and the system saves the registers of.
+struct CpuFeatures {
+    bool avx2 = false, fma = false, f16c = false, bmi2 = false;
+    bool avx512f = false, avx512bw = false, avx512vnni = false;
+};
+const CpuFeatures& cpu_features();
+
+// Name as the system gives it; "" if it gives none.
+std::string cpu_name();
+
+// Cores (not hardware threads) on which this process may run, no more than a cgroup's CPU quota keeps busy;
+// at least 1. `root` stands in front of /proc and /sys where the quota is read, for tests.
+int physical_cores(const std::string& root = "");
+
+struct Ram {
+    uint64_t total_bytes = 0;  // of the machine, or the lowest limit of the process's cgroups
+    uint64_t available_bytes =
+        0;  // that this process can still fill without swapping: page cache counts as free
+};
+// From /proc/meminfo, cgroups (versions 1 and 2, each level of the hierarchy) and the limit on address space.
+// An error where /proc/meminfo cannot be read.
+Expected<Ram> read_ram(const std::string& root = "");
+
+}  // namespace ft

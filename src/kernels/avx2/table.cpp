@@ -2,23 +2,22 @@
 
 #include "kernels/avx2/attention.h"
 #include "kernels/avx2/elementwise.h"
+#include "kernels/avx2/matmul.h"
 #include "kernels/avx2/recurrent.h"
-#include "kernels/scalar/matmul.h"
 
 namespace ft {
 namespace {
 
 ActKind act_kind(QuantType type) { return type_info(type).activations; }
-size_t act_bytes(ActKind kind, int64_t n) { return act_layout(kind, n).end; }
 
 }  // namespace
 
 constexpr Kernels k_avx2_kernels = {
     .name = "avx2",
     .act_kind = act_kind,
-    .act_bytes = act_bytes,
-    .quantise = make_activations,
-    .matmul = matmul_scalar,
+    .act_bytes = act_bytes_avx2,
+    .quantise = quantise_avx2,
+    .matmul = matmul_avx2,
     .rms_norm = avx2::rms_norm,
     .l2_norm = avx2::l2_norm,
     .silu_mul = avx2::silu_mul,

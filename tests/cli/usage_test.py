@@ -1,5 +1,7 @@
 """Help, version, settings, bench, resident memory."""
+import pathlib
 import re
+import subprocess
 
 import harness
 from harness import DEMO, SMALL, ask, run
@@ -62,6 +64,20 @@ class Usage(harness.Case):
         short = self.write("short.txt", "a few words only")
         self.refused(run("perplexity", DEMO, "--text", short, "--ctx", 512), "512", "short.txt")
 
+
+
+class Install(harness.Case):
+    def test_program_manual_and_completion_are_installed(self):
+        built = pathlib.Path(harness.PROGRAM).parent
+        done = subprocess.run(["cmake", "--install", built, "--prefix", self.folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
+        program = self.folder / "bin/freetoken"
+        self.assertEqual(subprocess.run([program, "--version"], stdout=subprocess.PIPE).stdout, run("--version").out)
+        for file in ("share/man/man1/freetoken.1", "share/bash-completion/completions/freetoken"):
+            text = (self.folder / file).read_text()
+            for command in COMMANDS:
+                self.assertIn(command, text)
 
 
 def plain(text):

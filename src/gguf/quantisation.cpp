@@ -43,6 +43,7 @@ std::string quantisation_name(const Gguf& gguf) {
     for (const TensorInfo& tensor : gguf.tensors())
         if (tensor.n_dims > 1) bytes[tensor_type_name(tensor.type)] += tensor.bytes;
     if (bytes.empty()) return "";
+    if (bytes.size() > 1) bytes.erase("F32");  // routers and convolutions, whatever the rest
     const auto most = std::max_element(bytes.begin(), bytes.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::string_view hint = hinted_name(gguf);

@@ -245,7 +245,7 @@ void Summariser::warn_about_tokenizer() {
     if (model == "gpt2" && summary_.tokenizer_pre.empty())
         summary_.warnings.push_back(
             "key 'tokenizer.ggml.pre' is missing: text may be split in another way than in training");
-    if (!none && !summary_.chat_template)
+    if (!none && !summary_.chat_template && !gguf_.tensors().empty())
         summary_.warnings.push_back("there is no chat template: chat needs one with --template");
     if (summary_.n_experts > 0 && summary_.n_experts_used == 0)
         summary_.warnings.push_back(fmt::format("key '{}' is missing or 0", model_key("expert_used_count")));

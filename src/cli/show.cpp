@@ -1,0 +1,65 @@
+// freetoken show MODEL: what a model file is, from its header alone.
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/show_report.h"
+#include "cli/standard_output.h"
+#include "gguf/tensor_data.h"
+#include "io/output_file.h"
+
+namespace ft::cli {
+
+namespace {
+
+struct ShowArguments {
+    std::string model;
+    bool json = false;
+    bool tensors = false;
+    std::string tensor;  // "" : the summary
+    std::string output;
+};
+
+Expected<int> write_tensor(const Gguf& gguf, const ShowArguments& arguments) {
+    const TensorInfo* tensor = gguf.find_tensor(arguments.tensor);
+    if (tensor == nullptr) {
+        return Error{Code::not_found,
+                     fmt::format("{}: no tensor has the name '{}'", path_text(gguf.path()),
+                                 printable(arguments.tensor)),
+                     "`freetoken show MODEL --tensors` lists them."};
+    }
+    Expected<OutputFile> output = OutputFile::create(arguments.output);
+    if (!output) return output.error();
+    const Status written = read_tensor(
+        gguf, *tensor, [&](std::span<const float> values) { return output->write(std::as_bytes(values)); });
+    if (!written) return written.error();
+    if (Status s = output->commit(); !s) return s.error();
+    return 0;
+}
+
+Expected<int> show(const ShowArguments& arguments) {
+    if (arguments.tensor.empty() != arguments.output.empty()) {
+        return Error{Code::invalid, "--tensor NAME and -o FILE belong together, one of them is missing",
+                     "Write `freetoken show MODEL --tensor NAME -o OUT.f32`."};
+    }
+    const Expected<Gguf> gguf = Gguf::open(arguments.model, Gguf::Cut::allow);
+    if (!gguf) return gguf.error();
+    if (!arguments.tensor.empty()) return write_tensor(*gguf, arguments);
+    const Summary summary = summarise(*gguf);
+    if (arguments.json) write_out(show_json(*gguf, summary, arguments.tensors));
+    else write_out(show_text(*gguf, summary) + (arguments.tensors ? tensor_text(*gguf) : ""));
+    return 0;
+}
+
+}  // namespace
+
+Action define_show(CLI::App& app) {
+    const auto arguments = std::make_shared<ShowArguments>();
+    app.add_option("model", arguments->model, "the GGUF file (any part of a split one)")->required();
+    app.add_flag("--json", arguments->json, "print one JSON object; sizes in bytes");
+    app.add_flag("--tensors", arguments->tensors, "list all tensors too");
+    app.add_option("--tensor", arguments->tensor, "write this tensor's values instead, with -o");
+    app.add_option("-o,--output", arguments->output, "where --tensor writes: raw little-endian f32");
+    return [arguments] { return show(*arguments); };
+}
+
+}  // namespace ft::cli

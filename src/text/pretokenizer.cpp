@@ -22,10 +22,10 @@ struct Shorthand {
     std::string_view meaning;
 };
 constexpr Shorthand k_shorthands[] = {
-    {"{U}", R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"},
-    {"{L}", R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"},
-    {"{C}", R"((?i:'s|'t|'re|'ve|'m|'ll|'d))"},
-    {"{ASCII-P}", R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~])"},
+    {"<U>", R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"},
+    {"<L>", R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"},
+    {"<C>", R"((?i:'s|'t|'re|'ve|'m|'ll|'d))"},
+    {"<ASCII-P>", R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~])"},
 };
 
 // The expression as PCRE2 takes it: shorthands of pretokenizer_rules.h written out.

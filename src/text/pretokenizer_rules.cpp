@@ -9,40 +9,40 @@ namespace ft {
 namespace {
 
 constexpr const char* k_llama3 =
-    R"({C}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"(<C>|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 constexpr const char* k_qwen2 =
-    R"({C}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"(<C>|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 constexpr const char* k_qwen35 =
-    R"({C}|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"(<C>|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 constexpr const char* k_gpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-constexpr const char* k_gpt4o = R"([^\r\n\p{L}\p{N}]?{U}*{L}+{C}?|[^\r\n\p{L}\p{N}]?{U}+{L}*{C}?|\p{N}{1,3})"
+constexpr const char* k_gpt4o = R"([^\r\n\p{L}\p{N}]?<U>*<L>+<C>?|[^\r\n\p{L}\p{N}]?<U>+<L>*<C>?|\p{N}{1,3})"
                                 R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 constexpr const char* k_gpt4o_single_digits =
-    R"([^\r\n\p{L}\p{N}]?{U}*{L}+{C}?|[^\r\n\p{L}\p{N}]?{U}+{L}*{C}?|\p{N})"
+    R"([^\r\n\p{L}\p{N}]?<U>*<L>+<C>?|[^\r\n\p{L}\p{N}]?<U>+<L>*<C>?|\p{N})"
     R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-constexpr const char* k_tekken = R"([^\r\n\p{L}\p{N}]?{U}*{L}+|[^\r\n\p{L}\p{N}]?{U}+{L}*|\p{N})"
+constexpr const char* k_tekken = R"([^\r\n\p{L}\p{N}]?<U>*<L>+|[^\r\n\p{L}\p{N}]?<U>+<L>*|\p{N})"
                                  R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // U and L without the Han script, as classes of what they leave out: a lookahead at every letter would need
 // stack for every letter. \p{sc:Han}, because \p{Han} means script extensions and takes the punctuation too.
 constexpr const char* k_kimi_k2 = R"(\p{sc:Han}+)"
                                   R"(|[^\r\n\p{L}\p{N}]?[^\p{Ll}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}]*)"
-                                  R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}]+{C}?)"
+                                  R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}]+<C>?)"
                                   R"(|[^\r\n\p{L}\p{N}]?[^\p{Ll}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}]+)"
-                                  R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}]*{C}?)"
+                                  R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}]*<C>?)"
                                   R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 constexpr const char* k_han_kana = R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)";
 
 constexpr const char* k_deepseek_v3 =
-    R"({ASCII-P}[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)"
+    R"(<ASCII-P>[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)"
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // Cased letters, as the publisher lists them.
@@ -74,12 +74,12 @@ constexpr const char* k_bailing =
     R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
 
 constexpr const char* k_seed_coder =
-    R"({C}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"(<C>|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // Words joined by single spaces. Nothing follows the groups, so none of them ever gives back: they are
 // possessive, and long texts need no stack.
 constexpr const char* k_exaone_moe =
-    R"({C}|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
+    R"(<C>|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
     R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
 
 // Han, compatibility Han, kana, half-width kana, radicals; Thai, Lao, Khmer, Burmese; hangul.
@@ -89,7 +89,7 @@ constexpr const char* k_afmoe_scripts =
     R"(\x{a9e0}-\x{a9ff}\x{ac00}-\x{d7af}\x{1100}-\x{11ff}]+)";
 
 constexpr const char* k_minicpm5 =
-    R"({C}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"(<C>|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // Hangul; CJK punctuation; bopomofo; Han and kana.
 constexpr const char* k_youtu_scripts =

@@ -14,10 +14,11 @@ namespace ft {
 // One pass over the pieces of the pass before: what it finds and the text between both become pieces.
 struct SplitStep {
     // A regular expression in which
-    //   \s, \S  are the 25 characters of White_Space, and the others (PCRE2's own \s has one more)
-    //   {U}     is a class: letters but the small ones, and marks;  {L}: letters but the capital ones, and
-    //   marks {C}     the English contractions ('s, 't, 're, 've, 'm, 'll, 'd) in any case {ASCII-P}  a
-    //   class: ASCII punctuation
+    //   \s, \S     are the 25 characters of White_Space, and the others (PCRE2's own \s has one more)
+    //   <U>        is a class: letters but the small ones, and marks
+    //   <L>        is a class: letters but the capital ones, and marks
+    //   <ASCII-P>  is a class: ASCII punctuation
+    //   <C>        are the English contractions ('s, 't, 're, 've, 'm, 'll, 'd) in any case
     const char* expression = nullptr;
 
     // Or a search in code, for what a regular expression finds in quadratic time only: calls found(piece) for

@@ -1,0 +1,64 @@
+// freetoken detokenize: ids to texts, for checks against other tokenizers.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/json_lines.h"
+#include "gguf/gguf.h"
+#include "text/tokenizer.h"
+#include "text/utf8.h"
+
+namespace ft::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string hex_of(std::string_view bytes) {
+    std::string hex;
+    for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return hex;
+}
+
+Expected<ordered_json> detokenize(const Tokenizer& tokenizer, const ordered_json& line) {
+    std::vector<int32_t> ids;
+    for (const ordered_json& value : line.at("ids")) {
+        if (!value.is_number_integer())
+            return Error{Code::invalid, "\"ids\" holds something that is no whole number", ""};
+        const bool inside = value.is_number_unsigned()
+                                ? value.get<uint64_t>() < static_cast<uint64_t>(tokenizer.vocab_size())
+                                : value.get<int64_t>() >= 0 && value.get<int64_t>() < tokenizer.vocab_size();
+        if (!inside)
+            return Error{Code::invalid,
+                         fmt::format("id {} is outside the vocabulary of {} tokens", value.dump(),
+                                     tokenizer.vocab_size()),
+                         ""};
+        ids.push_back(value.get<int32_t>());
+    }
+    const std::string bytes = tokenizer.decode(ids, line.value("special", true));
+    if (is_utf8(bytes)) return ordered_json{{"text", bytes}};
+    return ordered_json{{"hex", hex_of(bytes)}};
+}
+
+Expected<int> run(const std::string& path) {
+    if (path.empty())
+        return Error{Code::invalid, "detokenize: no model is named", "Give a GGUF file as an argument"};
+    const auto file = Gguf::open(path, Gguf::Cut::allow);
+    if (!file) return file.error();
+    const auto tokenizer = Tokenizer::load(*file);
+    if (!tokenizer) return tokenizer.error();
+    return answer_lines([&](const ordered_json& line) { return detokenize(**tokenizer, line); });
+}
+
+}  // namespace
+
+Action define_detokenize(CLI::App& app) {
+    const auto model = std::make_shared<std::string>();
+    app.add_option("model", *model,
+                   "GGUF file with a vocabulary; reads JSON lines {\"ids\", \"special\"} from stdin")
+        ->type_name("");
+    return [model] { return run(*model); };
+}
+
+}  // namespace ft::cli

@@ -1,0 +1,69 @@
+// freetoken tokenize: texts to ids, for checks against other tokenizers.
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/json_lines.h"
+#include "gguf/gguf.h"
+#include "text/tokenizer.h"
+
+namespace ft::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+Expected<std::string> bytes_of_hex(const std::string& hex) {
+    const auto digit = [](char c) {
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                      : -1;
+    };
+    std::string bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+        const int high = digit(hex[i]), low = digit(hex[i + 1]);
+        if (high < 0 || low < 0)
+            return Error{Code::invalid, "\"hex\" holds something that is no hexadecimal digit", ""};
+        bytes.push_back(static_cast<char>(high * 16 + low));
+    }
+    if (hex.size() % 2 != 0) return Error{Code::invalid, "\"hex\" has an odd number of digits", ""};
+    return bytes;
+}
+
+Expected<std::string> text_of(const ordered_json& line) {
+    if (line.contains("text")) return line.at("text").get<std::string>();
+    if (line.contains("hex")) return bytes_of_hex(line.at("hex").get<std::string>());
+    return Error{Code::invalid, "the line has neither \"text\" nor \"hex\"", ""};
+}
+
+Expected<ordered_json> tokenize(const Tokenizer& tokenizer, const ordered_json& line) {
+    const Expected<std::string> text = text_of(line);
+    if (!text) return text.error();
+    const Tokenizer::EncodeOptions options{.special = line.value("special", false),
+                                           .add_special = line.value("bos", false)};
+    return ordered_json{{"ids", tokenizer.encode(*text, options)}};
+}
+
+Expected<int> run(const std::string& path) {
+    if (path.empty())
+        return Error{Code::invalid, "tokenize: no model is named", "Give a GGUF file as an argument"};
+    const auto file = Gguf::open(path, Gguf::Cut::allow);
+    if (!file) return file.error();
+    const auto tokenizer = Tokenizer::load(*file);
+    if (!tokenizer) return tokenizer.error();
+    return answer_lines([&](const ordered_json& line) { return tokenize(**tokenizer, line); });
+}
+
+}  // namespace
+
+Action define_tokenize(CLI::App& app) {
+    const auto model = std::make_shared<std::string>();
+    app.add_option(
+           "model", *model,
+           "GGUF file with a vocabulary; reads JSON lines {\"text\", \"special\", \"bos\"} from stdin")
+        ->type_name("");
+    return [model] { return run(*model); };
+}
+
+}  // namespace ft::cli

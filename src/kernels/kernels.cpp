@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "device/cpu.h"
 #include "kernels/avx2/table.h"
 #include "kernels/reference/matmul.h"
 #include "kernels/scalar/table.h"
@@ -13,14 +14,12 @@
 namespace ft {
 namespace {
 
-// All of them include that the system saves the registers.
-bool cpu_has_fma() { return __builtin_cpu_supports("fma"); }
 bool cpu_has_avx2() {
-    return cpu_has_fma() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") &&
-           __builtin_cpu_supports("bmi2");
+    const CpuFeatures& cpu = cpu_features();
+    return cpu.avx2 && cpu.fma && cpu.f16c && cpu.bmi2;
 }
 
-const Kernels& scalar_kernels() { return cpu_has_fma() ? k_scalar_kernels_fma : k_scalar_kernels; }
+const Kernels& scalar_kernels() { return cpu_features().fma ? k_scalar_kernels_fma : k_scalar_kernels; }
 
 std::string names_of(std::span<const Kernels* const> tables) {
     std::string names;
@@ -60,7 +59,7 @@ const Kernels& reference_kernels() {
         Kernels reference = scalar_kernels();
         reference.name = "reference";
         reference.act_kind = [](QuantType) { return ActKind::f32; };
-        reference.matmul = cpu_has_fma() ? matmul_reference_fma : matmul_reference;
+        reference.matmul = cpu_features().fma ? matmul_reference_fma : matmul_reference;
         return reference;
     }();
     return table;

@@ -13,8 +13,7 @@ namespace {
 
 int block_size(ActKind kind) { return kind == ActKind::q8_256 ? 256 : 32; }
 
-// To the nearest integer, ties to even, for |value| below 2^22: adding 1.5 * 2^23 leaves no room for a
-// fraction.
+// To the nearest integer, ties to even, for |value| < 2^22: 1.5 * 2^23 + value has no room for a fraction.
 float round_half_even(float value) { return (value + 12582912.0f) - 12582912.0f; }
 
 // Rule 1.2 for one block of n values; returns d.

@@ -2,8 +2,7 @@
 // shared dequantisation and dot product (exact.h) need to know of the type.
 //
 // The layouts come from the GGUF format as the ggml library writes it (ggml-common.h); integers are
-// little-endian, nothing in a block is aligned. In the comments @n is the byte offset of a field, lo and hi
-// the nibbles of a byte.
+// little-endian, nothing in a block is aligned. Beside each decoder stand its fields, @n being a byte offset.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@ namespace ft {
 
 // 256 values with a scale, and for some types a minimum, per 16 of them (arithmetic.md 1.3). Value i is
 //   d * scale[i / 16] * code[i] - dmin * min[i / 16].
-// Fractional scales are integers here, a power of two having gone into d. Types without mins leave dmin and
-// min alone.
+// Fractional scales are integers here, a power of two having gone into d. Types without minimums leave dmin
+// and min as they are.
 struct SuperBlock {
     float d;
     float dmin;
@@ -23,7 +22,7 @@ struct SuperBlock {
 };
 
 // Smaller blocks (arithmetic.md 1.4): n_values values with a scale, and for some types an offset, per n_step
-// of them. Value i is  d[i / n_step] * code[i] + m[i / n_step].  Types without offsets leave m alone.
+// of them. Value i is  d[i / n_step] * code[i] + m[i / n_step].  Types without offsets leave m as it is.
 template <int n_values, int n_step>
 struct SmallBlock {
     static constexpr int k_values = n_values;

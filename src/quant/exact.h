@@ -1,7 +1,6 @@
-// The dot product of a weight row with an activation row, by its one definition
-// (docs/arithmetic.md 1.1, 1.3, 1.4), and dequantisation, for everything that codes.h can describe. A row is
-// cut into groups of 256 values; the last may be shorter. All functions take n > 0 values, a multiple of the
-// type's block.
+// The dot product of a weight row with an activation row by its one definition (docs/arithmetic.md 1.1, 1.3,
+// 1.4), and dequantisation, for everything that codes.h can describe. A row is cut into groups of 256 values,
+// of which the last may be shorter. Rows have n > 0 values, a multiple of the type's block.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +24,14 @@ float sum_groups(int64_t n, Partial partial) {
 }
 
 // Rule 1.1 for one group: 32 lanes of fma, lane l over the values l, l + 32, ...; lanes are added by halving.
-// weight(i) is the f32 value of weight i. No std:: function, because kernels/ compiles it with instructions
-// of its own.
+// weight(i) is the f32 value of weight i. kernels/ compiles this with instructions of its own: no std:: here.
 template <class Weight>
 float dot_lanes(Weight weight, const float* x, int n) {
     float lane[32] = {};
-    const int whole = n / 32 * 32;
-    for (int start = 0; start < whole; start += 32)
-        for (int l = 0; l < 32; l++) lane[l] = __builtin_fmaf(weight(start + l), x[start + l], lane[l]);
-    for (int i = whole; i < n; i++) lane[i - whole] = __builtin_fmaf(weight(i), x[i], lane[i - whole]);
+    for (int start = 0; start < n; start += 32) {
+        const int count = n - start < 32 ? n - start : 32;
+        for (int l = 0; l < count; l++) lane[l] = __builtin_fmaf(weight(start + l), x[start + l], lane[l]);
+    }
     for (int half = 16; half > 0; half /= 2)
         for (int l = 0; l < half; l++) lane[l] = lane[l] + lane[l + half];
     return lane[0];

@@ -1,10 +1,10 @@
-// The order of operations of docs/arithmetic.md 1.1, 1.3 and 1.4, on numbers where another order gives other
-// bits.
+// The order of operations of docs/arithmetic.md 1.1, 1.3, 1.4, on numbers where another gives other bits.
 #include "quant/exact.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/buffer.h"

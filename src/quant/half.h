@@ -16,8 +16,7 @@ inline float half_to_float(uint16_t half) {
     if (magnitude >= 0x1fu << 23) {
         bits = magnitude | 0xffu << 23;  // infinity, NaN
     } else {
-        // The exponents' offsets are 15 and 127; the product is exact and turns subnormals into normal
-        // numbers.
+        // The exponents' offsets are 15 and 127. The product is exact, for subnormals too.
         bits = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
     }
     return std::bit_cast<float>(sign | bits);

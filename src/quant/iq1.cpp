@@ -18,8 +18,8 @@ void place(uint16_t entry, bool shift_down, int8_t* code) {
 
 }  // namespace
 
-// @0 d half, @2 low index bytes[32], @34 u16[8], one per 32 values: 4 x 3 high index bits, 3 bits of scale,
-// the shift
+// @0 d half, @2 low index bytes[32],
+// @34 u16[8], one per 32 values: 4 x 3 high index bits, 3 bits of scale, the shift
 void decode_iq1_s(const uint8_t* block, SuperBlock& out) {
     out.d = half_to_float(load<uint16_t>(block)) * 0x1p-3f;
     for (int k = 0; k < 8; k++) {

@@ -1,7 +1,6 @@
-// Generated data: the code books of the IQ1, IQ2 and IQ3 types, in index order, packed as iq_grids.h says.
-// The numbers are part of the file format; they are data of the ggml library
-// (https://github.com/ggml-org/llama.cpp, ggml/src/ggml-common.h), MIT licence, Copyright (c) 2023-2026 The
-// ggml authors.
+// Generated data: the code books of the IQ1, IQ2 and IQ3 types in index order, packed as iq_grids.h says.
+// The numbers are part of the file format. They are data of the ggml library (MIT licence, the ggml authors):
+// https://github.com/ggml-org/llama.cpp, ggml/src/ggml-common.h.
 #include "quant/iq_grids.h"
 
 namespace ft {

@@ -1,5 +1,5 @@
 // The K types: blocks of 256 with integer sub-scales. Q2_K, Q3_K, Q4_K, Q5_K, Q6_K.
-// The codes of 128 values lie in 32 bytes (2-bit types) or in 64 (4-bit), l being the byte and t the shift.
+// Where codes are spread over two bits of a byte, h is the half of the block, t the shift and l the byte.
 #include "base/bytes.h"
 #include "quant/codes.h"
 #include "quant/half.h"
@@ -73,8 +73,8 @@ void decode_q4_k(const uint8_t* block, SuperBlock& out) {
     decode_nibbles_k4(block + 16, out.code);
 }
 
-// @0 d half, @2 dmin half, @4 6-bit scales and mins [12], @16 fifth bits[32] (bit j for sub-block j), @48
-// qs[128]
+// @0 d half, @2 dmin half, @4 6-bit scales and mins [12],
+// @16 fifth bits[32] (bit j for sub-block j), @48 qs[128]
 void decode_q5_k(const uint8_t* block, SuperBlock& out) {
     const uint8_t* high = block + 16;
     out.d = half_to_float(load<uint16_t>(block));

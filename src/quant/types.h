@@ -1,6 +1,5 @@
 // The quantised types: one row each, with the block's size, the scalar dequantisation and the scalar dot
-// product. The scalar code is the truth: every faster kernel is tested against it bit for bit
-// (docs/arithmetic.md).
+// product. The scalar code is the truth (docs/arithmetic.md): faster kernels are tested against it by the bit.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +53,8 @@ struct TypeInfo {
     // The formulas of GGUF left to right, every operation rounded, no fma.
     void (*dequantise)(const std::byte* blocks, float* out, int64_t n);
 
-    // Dot product of one row of n values with one activation row made by make_activations(activations, ...)
-    // for n. Sections 1.1, 1.3, 1.4 of docs/arithmetic.md; the result is defined to the bit.
+    // Dot product of one row of n > 0 values with one activation row that make_activations(activations, ...)
+    // made for n. Sections 1.1, 1.3, 1.4 of docs/arithmetic.md; the result is defined to the bit.
     float (*dot)(const std::byte* row, const ActRow& x, int64_t n);
 
     size_t row_bytes(int64_t n) const { return static_cast<size_t>(n / block_values) * block_bytes; }

@@ -1,5 +1,5 @@
-// The quantised types: one row each, with the size of its blocks, the scalar dequantisation and the scalar dot
-// product. The scalar code is the truth (docs/arithmetic.md), which faster kernels must match to the bit.
+// The quantised types: one row each, with the size of its blocks, the scalar dequantisation and the scalar
+// dot product. The scalar code is the truth (docs/arithmetic.md), which faster kernels must match to the bit.
 #pragma once
 
 #include <cstddef>

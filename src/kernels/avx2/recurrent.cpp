@@ -18,9 +18,11 @@ struct DeltaStep {
 };
 
 // Value indices first .. first + 8 k_regs - 1. The state is read twice and written once: decaying it again is
-// cheaper than storing it in between, and the second reading comes out of the cache.
+// cheaper than storing it in between, and the second reading comes out of the cache. Meanwhile the columns at
+// `next` (row 0), which come after these, are fetched: a few lines of every row are a pattern that the
+// processor does not see by itself.
 template <int k_regs>
-inline void delta_columns(const DeltaStep& step, int first) {
+inline void delta_columns(const DeltaStep& step, int first, const float* next) {
     const __m256 decay = _mm256_set1_ps(step.decay);
     __m256 sum[k_regs], u[k_regs];
     for (int r = 0; r < k_regs; ++r) sum[r] = _mm256_setzero_ps();
@@ -36,7 +38,9 @@ inline void delta_columns(const DeltaStep& step, int first) {
         sum[r] = _mm256_setzero_ps();
     }
     row = step.state + first;
-    for (int i = 0; i < step.d; ++i, row += step.d) {
+    for (int i = 0; i < step.d; ++i, row += step.d, next += step.d) {
+        for (int r = 0; r < k_regs; r += 2)
+            _mm_prefetch(reinterpret_cast<const char*>(next + 8 * r), _MM_HINT_T1);
         const __m256 k = _mm256_broadcast_ss(step.k + i);
         const __m256 q = _mm256_broadcast_ss(step.q + i);
         for (int r = 0; r < k_regs; ++r) {
@@ -85,8 +89,12 @@ void delta_step(float* state, const float* q, const float* k, const float* v, fl
                 float q_scale, int d, float* o) {
     const DeltaStep step{state, q, k, v, decay, beta, q_scale, d, o};
     int j = 0;
-    for (; j + 32 <= d; j += 32) delta_columns<4>(step, j);
-    for (; j + 8 <= d; j += 8) delta_columns<1>(step, j);
+    // Behind the last columns stands, as a rule, the state of the next head.
+    const auto next = [&](int columns) {
+        return j + columns < d ? state + j + columns : state + int64_t{d} * d;
+    };
+    for (; j + 64 <= d; j += 64) delta_columns<8>(step, j, next(64));
+    for (; j + 8 <= d; j += 8) delta_columns<1>(step, j, next(8));
     for (; j < d; ++j) delta_column(state, q, k, v[j], decay, beta, q_scale, d, j, o);
 }
 

@@ -30,7 +30,11 @@ TokenIndex index_of(const Vocabulary& vocabulary) {
 class ByteBpe final : public Encoder {
  public:
     explicit ByteBpe(const Vocabulary& vocabulary)
-        : rule(*vocabulary.rule), index(index_of(vocabulary)), merges(vocabulary, index), pretokenizer(rule) {
+        : rule(*vocabulary.rule),
+          index(index_of(vocabulary)),
+          merges(vocabulary, index),
+          n_merges(vocabulary.merges.size()),
+          pretokenizer(rule) {
         int lost = 0;
         for (int byte = 0; byte < 256; ++byte) {
             std::string letter;
@@ -50,6 +54,7 @@ class ByteBpe final : public Encoder {
     const PretokenizerRule& rule;
     const TokenIndex index;
     const MergeTable merges;
+    const size_t n_merges;
     const Pretokenizer pretokenizer;
     std::array<int32_t, 256> byte_ids{};
 
@@ -62,7 +67,8 @@ class ByteBpe final : public Encoder {
 
 class ByteBpeRun final : public EncodeRun {
  public:
-    explicit ByteBpeRun(const ByteBpe& tables) : tables_(tables), splitter_(tables.pretokenizer) {}
+    explicit ByteBpeRun(const ByteBpe& tables)
+        : tables_(tables), splitter_(tables.pretokenizer), merger_(tables.n_merges) {}
 
     void encode(std::string_view text, std::vector<int32_t>& ids) override {
         std::string composed;

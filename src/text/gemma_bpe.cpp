@@ -24,7 +24,8 @@ class GemmaBpe final : public Encoder {
 
 class GemmaBpeRun final : public EncodeRun {
  public:
-    explicit GemmaBpeRun(const GemmaBpe& tables) : tables_(tables) {}
+    explicit GemmaBpeRun(const GemmaBpe& tables)
+        : tables_(tables), merger_(tables.vocabulary.merges.size()) {}
 
     void encode(std::string_view text, std::vector<int32_t>& ids) override {
         std::string prefixed;

@@ -28,6 +28,9 @@ struct Join {
 
 class Merger {
  public:
+    // Priorities are below `n_priorities`.
+    explicit Merger(size_t n_priorities) : n_priorities_(n_priorities) {}
+
     std::vector<Symbol>& symbols() { return symbols_; }  // fill in begin, size, id before merge()
 
     // join(const Symbol& left, const Symbol& right) -> Join. Afterwards the symbols are those from
@@ -43,38 +46,68 @@ class Merger {
     }
 
  private:
-    static constexpr size_t k_few = 24;  // up to here looking at every pair each time is faster than a heap
+    static constexpr size_t k_few = 32;  // up to here looking at every pair each time is faster than queues
+
+    // The positions that wait for one priority, lowest first. They mostly come in rising order.
+    class Bucket {
+     public:
+        bool empty() const { return next_ == rising_.size() && late_.empty(); }
+        void push(uint32_t position) {
+            if (rising_.empty() || position > rising_.back()) return rising_.push_back(position);
+            late_.push_back(position);
+            std::push_heap(late_.begin(), late_.end(), std::greater<>());
+        }
+        uint32_t pop() {
+            if (late_.empty() || (next_ < rising_.size() && rising_[next_] < late_.front()))
+                return rising_[next_++];
+            std::pop_heap(late_.begin(), late_.end(), std::greater<>());
+            const uint32_t position = late_.back();
+            late_.pop_back();
+            return position;
+        }
+        void clear() {
+            rising_.clear();
+            late_.clear();
+            next_ = 0;
+        }
+
+     private:
+        std::vector<uint32_t> rising_;
+        size_t next_ = 0;             // in rising_
+        std::vector<uint32_t> late_;  // a heap
+    };
+
+    Symbol& at(int32_t i) { return symbols_[static_cast<size_t>(i)]; }
 
     template <class FindJoin>
-    void set_join(int32_t left, FindJoin join) {
-        Symbol& s = symbols_[static_cast<size_t>(left)];
-        const Join j = s.next < 0 ? Join{} : join(s, symbols_[static_cast<size_t>(s.next)]);
-        s.priority = j.priority;
-        s.joined = j.id;
+    void set_join(Symbol& left, FindJoin join) {
+        const Join j = left.next < 0 ? Join{} : join(left, at(left.next));
+        left.priority = j.priority;
+        left.joined = j.id;
     }
 
     template <class FindJoin>
     void link(FindJoin join) {
         const auto n = static_cast<int32_t>(symbols_.size());
         for (int32_t i = 0; i < n; ++i) {
-            symbols_[static_cast<size_t>(i)].previous = i - 1;
-            symbols_[static_cast<size_t>(i)].next = i + 1 < n ? i + 1 : -1;
+            at(i).previous = i - 1;
+            at(i).next = i + 1 < n ? i + 1 : -1;
         }
-        for (int32_t i = 0; i < n; ++i) set_join(i, join);
+        for (Symbol& symbol : symbols_) set_join(symbol, join);
     }
 
     // Joins a symbol with its next one.
     template <class FindJoin>
-    void join_at(int32_t left, FindJoin join) {
-        Symbol& s = symbols_[static_cast<size_t>(left)];
-        Symbol& gone = symbols_[static_cast<size_t>(s.next)];
+    void join_next(int32_t left, FindJoin join) {
+        Symbol& s = at(left);
+        Symbol& gone = at(s.next);
         s.size += gone.size;
         s.id = s.joined;
         s.next = gone.next;
         gone.priority = Join::k_never;
-        if (s.next >= 0) symbols_[static_cast<size_t>(s.next)].previous = left;
-        set_join(left, join);
-        if (s.previous >= 0) set_join(s.previous, join);
+        if (s.next >= 0) at(s.next).previous = left;
+        set_join(s, join);
+        if (s.previous >= 0) set_join(at(s.previous), join);
     }
 
     template <class FindJoin>
@@ -82,44 +115,69 @@ class Merger {
         for (;;) {
             int32_t best = -1;
             uint32_t lowest = Join::k_never;
-            for (int32_t i = symbols_.empty() ? -1 : 0; i >= 0; i = symbols_[static_cast<size_t>(i)].next) {
-                if (symbols_[static_cast<size_t>(i)].priority >= lowest) continue;
-                lowest = symbols_[static_cast<size_t>(i)].priority;
+            for (int32_t i = symbols_.empty() ? -1 : 0; i >= 0; i = at(i).next) {
+                if (at(i).priority >= lowest) continue;
+                lowest = at(i).priority;
                 best = i;
             }
             if (best < 0) return;
-            join_at(best, join);
+            join_next(best, join);
         }
     }
 
-    // Heap entries are priority and position; one whose symbol has another priority by now is out of date.
+    // A heap of the priorities that occur, and a bucket of positions for each. A position whose symbol has
+    // another priority by now is out of date.
     template <class FindJoin>
     void merge_many(FindJoin join) {
-        heap_.clear();
-        for (size_t i = 0; i < symbols_.size(); ++i)
-            if (symbols_[i].priority != Join::k_never) heap_.push_back(entry(i));
-        std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-        const auto push = [&](int32_t i) {
-            if (i < 0 || symbols_[static_cast<size_t>(i)].priority == Join::k_never) return;
-            heap_.push_back(entry(static_cast<size_t>(i)));
-            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-        };
-        while (!heap_.empty()) {
-            std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-            const uint64_t lowest = heap_.back();
-            heap_.pop_back();
-            const auto left = static_cast<int32_t>(lowest & 0xFFFFFFFF);
-            if (symbols_[static_cast<size_t>(left)].priority != static_cast<uint32_t>(lowest >> 32)) continue;
-            join_at(left, join);
-            push(left);
-            push(symbols_[static_cast<size_t>(left)].previous);
+        if (bucket_of_.empty()) bucket_of_.assign(n_priorities_, -1);
+        for (size_t i = 0; i < symbols_.size(); ++i) wait(static_cast<int32_t>(i));
+        while (!waiting_.empty()) {
+            const uint32_t lowest = waiting_.front();
+            Bucket& bucket = buckets_[static_cast<size_t>(bucket_of_[lowest])];
+            if (bucket.empty()) {
+                drop_lowest();
+                continue;
+            }
+            const auto left = static_cast<int32_t>(bucket.pop());
+            if (at(left).priority != lowest) continue;
+            join_next(left, join);
+            wait(left);
+            if (at(left).previous >= 0) wait(at(left).previous);
         }
     }
 
-    uint64_t entry(size_t i) const { return (static_cast<uint64_t>(symbols_[i].priority) << 32) | i; }
+    void wait(int32_t i) {
+        const uint32_t priority = at(i).priority;
+        if (priority == Join::k_never) return;
+        int32_t& bucket = bucket_of_[priority];
+        if (bucket < 0) {
+            if (free_.empty()) {
+                free_.push_back(static_cast<int32_t>(buckets_.size()));
+                buckets_.emplace_back();
+            }
+            bucket = free_.back();
+            free_.pop_back();
+            waiting_.push_back(priority);
+            std::push_heap(waiting_.begin(), waiting_.end(), std::greater<>());
+        }
+        buckets_[static_cast<size_t>(bucket)].push(static_cast<uint32_t>(i));
+    }
+
+    void drop_lowest() {
+        int32_t& bucket = bucket_of_[waiting_.front()];
+        buckets_[static_cast<size_t>(bucket)].clear();
+        free_.push_back(bucket);
+        bucket = -1;
+        std::pop_heap(waiting_.begin(), waiting_.end(), std::greater<>());
+        waiting_.pop_back();
+    }
 
     std::vector<Symbol> symbols_;
-    std::vector<uint64_t> heap_;
+    size_t n_priorities_;
+    std::vector<int32_t> bucket_of_;  // by priority; -1: none
+    std::vector<Bucket> buckets_;
+    std::vector<int32_t> free_;      // buckets
+    std::vector<uint32_t> waiting_;  // priorities, a heap
 };
 
 }  // namespace ft

@@ -1,7 +1,7 @@
 // SentencePiece BPE (tokenizer.ggml.model "llama"): the whole text is one unit; of all neighbours whose union
 // is a token the pair of highest score joins, the leftmost of equals first.
 #include <algorithm>
-#include <bit>
+#include <functional>
 
 #include "text/char_fallback.h"
 #include "text/encoder.h"
@@ -59,18 +59,23 @@ class Neighbours {
     std::vector<uint64_t> bits_;
 };
 
-// Numbers that rise as scores fall.
-uint32_t priority_of(float score) {
-    const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 is 0
-    const uint32_t rising = bits >> 31 ? ~bits : bits | 0x80000000u;
-    return ~rising;
+// For each score how many different scores are higher.
+std::vector<uint32_t> priorities_of(const std::vector<float>& scores) {
+    std::vector<float> falling = scores;
+    std::sort(falling.begin(), falling.end(), std::greater<>());
+    falling.erase(std::unique(falling.begin(), falling.end()), falling.end());
+    std::vector<uint32_t> priorities(scores.size());
+    std::transform(scores.begin(), scores.end(), priorities.begin(), [&](float score) {
+        return static_cast<uint32_t>(
+            std::lower_bound(falling.begin(), falling.end(), score, std::greater<>()) - falling.begin());
+    });
+    return priorities;
 }
 
 class SentencePiece final : public Encoder {
  public:
     explicit SentencePiece(const Vocabulary& v)
-        : vocabulary(v), index(merge_results(v)), fallback(v, index), priorities(v.tokens.size()) {
-        std::transform(v.scores.begin(), v.scores.end(), priorities.begin(), priority_of);
+        : vocabulary(v), index(merge_results(v)), fallback(v, index), priorities(priorities_of(v.scores)) {
         for (int32_t id = 0; id < v.size(); ++id) {
             if (v.type(id) != TokenType::normal && v.type(id) != TokenType::user_defined) continue;
             neighbours.add(v.text(id));
@@ -90,7 +95,8 @@ class SentencePiece final : public Encoder {
 
 class SentencePieceRun final : public EncodeRun {
  public:
-    explicit SentencePieceRun(const SentencePiece& tables) : tables_(tables) {}
+    explicit SentencePieceRun(const SentencePiece& tables)
+        : tables_(tables), merger_(tables.vocabulary.tokens.size()) {}
 
     void encode(std::string_view text, std::vector<int32_t>& ids) override {
         std::string prefixed;

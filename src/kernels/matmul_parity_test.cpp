@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "quant/types.h"
 
 namespace ft {
+
+static void PrintTo(const TypeInfo& type, std::ostream* out) { *out << type.name; }
 
 namespace {
 
@@ -75,7 +78,8 @@ class Inputs {
         for (size_t b = 0; b < n_byte; b += block_bytes) tame_scales(type, row + b);
     }
 
-    // One token: by `kind` normal, +-1, all equal, mostly denormal, one NaN, one infinity, a wide range.
+    // One token: by `kind` normal, +-1, all equal, mostly denormal, one NaN, one infinity, a wide range, all
+    // tiny (with tiny weights the products vanish, and only their sign is left).
     std::vector<float> token(int64_t n, int kind) {
         std::vector<float> x(static_cast<size_t>(n));
         for (size_t i = 0; i < x.size(); i++) {
@@ -83,6 +87,7 @@ class Inputs {
             if (kind == 1) x[i] = rng_() & 1 ? 1.0f : -1.0f;
             if (kind == 2) x[i] = 1.0f;
             if (kind == 3) x[i] = i / 32 % 3 == 0 ? x[i] * 1e-38f : i % 7 == 0 ? -0.0f : 0.0f;
+            if (kind == 7) x[i] = 1e-38f;
             if (kind == 6) x[i] = std::ldexp(x[i], static_cast<int>(rng_() % 60) - 40);
         }
         if (kind == 4) x[rng_() % x.size()] = std::nanf("");
@@ -143,7 +148,7 @@ void expect_same_product(const TypeInfo& type, int64_t n_col, Shape shape, Input
     std::vector<std::vector<float>> results(n_token, std::vector<float>(n_row + 2, k_untouched));
     std::vector<float*> out;
     for (size_t t = 0; t < n_token; t++) {
-        const std::vector<float> x = inputs.token(n_col, static_cast<int>(t % 7));
+        const std::vector<float> x = inputs.token(n_col, static_cast<int>(t % 8));
         blobs.push_back(aligned_bytes(act_bytes_avx2(type.activations, n_col)));
         quantise_avx2(type.activations, x.data(), n_col, blobs.back().get());
         truths.push_back(aligned_bytes(act_layout(type.activations, n_col).end));
@@ -213,7 +218,7 @@ TEST(QuantiseAvx2, PartsOfTheDefinitionAreTheSame) {
     for (const ActKind kind : {ActKind::f32, ActKind::q8_256, ActKind::q8_32})
         for (const int64_t n : {32, 96, 256, 288, 768, 2048, 2880}) {
             if (kind == ActKind::q8_256 && n % 256 != 0) continue;
-            for (int content = 0; content < 7; content++) {
+            for (int content = 0; content < 8; content++) {
                 const std::vector<float> x = inputs.token(n, content);
                 const size_t n_byte = act_layout(kind, n).end;
                 const AlignedBytes truth = aligned_bytes(n_byte),

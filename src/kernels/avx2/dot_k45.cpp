@@ -9,9 +9,6 @@ namespace ft::avx2 {
 
 namespace {
 
-[[gnu::always_inline]] inline Vec low_nibbles(Vec v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
-[[gnu::always_inline]] inline Vec high_nibbles(Vec v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
-
 // Bit j of each byte, as 16 or 0.
 template <int j>
 [[gnu::always_inline]] inline Vec fifth_bits(Vec high) {

@@ -41,11 +41,11 @@ template <int k_mins>
 }
 
 template <Tile8Form f, int n_token>
-[[gnu::always_inline]] inline void sub_block_sums(const Pack8& pack, const int8_t* const* q,
+[[gnu::always_inline]] inline void sub_block_sums(const Vec (*w)[2], const int8_t* const* q,
                                                   const int16_t* const* start, int b, Vec (*c)[2]) {
 #pragma GCC unroll 8
     for (int k = 0; k < f.sub / 4; k++) {
-        const Vec w0 = pack.w[b * (f.sub / 4) + k][0], w1 = pack.w[b * (f.sub / 4) + k][1];
+        const Vec w0 = w[b * (f.sub / 4) + k][0], w1 = w[b * (f.sub / 4) + k][1];
 #pragma GCC unroll 4
         for (int t = 0; t < n_token; t++) {
             const Vec x = load4_everywhere(q[t] + b * f.sub + 4 * k);
@@ -78,7 +78,7 @@ template <Tile8Form f, int n_token>
 #pragma GCC unroll 1
     for (int b = 0; b < 256 / f.sub; b++) {
         Vec c[n_token][2];
-        sub_block_sums<f, n_token>(pack, q, start, b, c);
+        sub_block_sums<f, n_token>(pack.w, q, start, b, c);
         const Vec* scale = pack.scale[b / (f.per_scale / f.sub)];
 #pragma GCC unroll 4
         for (int t = 0; t < n_token; t++)

@@ -27,27 +27,32 @@ ActParts act_parts(ActKind kind, int64_t n) {
 
 namespace {
 
-using Product = void (*)(const MatMul&);
+struct Row {
+    QuantType type;
+    void (*product)(const MatMul&);
+    int least_tokens;  // fewer go through the scalar dot product
+};
 
-Product product_of(QuantType type) {
-    switch (type) {
-        case QuantType::F32:
-            return avx2::matmul_f32;
-        case QuantType::F16:
-            return avx2::matmul_f16;
-        case QuantType::BF16:
-            return avx2::matmul_bf16;
-        case QuantType::Q8_0:
-            return avx2::matmul_q8_0;
-        case QuantType::Q4_K:
-            return avx2::matmul_q4_k;
-        case QuantType::Q5_K:
-            return avx2::matmul_q5_k;
-        case QuantType::Q6_K:
-            return avx2::matmul_q6_k;
-        default:
-            return nullptr;
-    }
+constexpr Row k_products[] = {
+    {QuantType::F32, avx2::matmul_f32, 1},         {QuantType::F16, avx2::matmul_f16, 1},
+    {QuantType::BF16, avx2::matmul_bf16, 1},       {QuantType::Q4_0, avx2::matmul_q4_0, 1},
+    {QuantType::Q4_1, avx2::matmul_q4_1, 1},       {QuantType::Q5_0, avx2::matmul_q5_0, 1},
+    {QuantType::Q5_1, avx2::matmul_q5_1, 1},       {QuantType::Q8_0, avx2::matmul_q8_0, 1},
+    {QuantType::Q2_K, avx2::matmul_q2_k, 1},       {QuantType::Q3_K, avx2::matmul_q3_k, 1},
+    {QuantType::Q4_K, avx2::matmul_q4_k, 1},       {QuantType::Q5_K, avx2::matmul_q5_k, 1},
+    {QuantType::Q6_K, avx2::matmul_q6_k, 1},       {QuantType::IQ4_NL, avx2::matmul_iq4_nl, 1},
+    {QuantType::IQ4_XS, avx2::matmul_iq4_xs, 1},   {QuantType::MXFP4, avx2::matmul_mxfp4, 1},
+    {QuantType::IQ2_XXS, avx2::matmul_iq2_xxs, 1}, {QuantType::IQ2_XS, avx2::matmul_iq2_xs, 1},
+    {QuantType::IQ2_S, avx2::matmul_iq2_s, 1},     {QuantType::IQ3_XXS, avx2::matmul_iq3_xxs, 1},
+    {QuantType::IQ3_S, avx2::matmul_iq3_s, 1},     {QuantType::IQ1_S, avx2::matmul_iq1_s, 2},
+    {QuantType::IQ1_M, avx2::matmul_iq1_m, 2},     {QuantType::TQ1_0, avx2::matmul_tq1_0, 2},
+    {QuantType::TQ2_0, avx2::matmul_tq2_0, 2},
+};
+
+const Row* row_of(QuantType type) {
+    for (const Row& row : k_products)
+        if (row.type == type) return &row;
+    return nullptr;
 }
 
 void matmul_by_row(const TypeInfo& type, const MatMul& m) {
@@ -62,10 +67,9 @@ void matmul_by_row(const TypeInfo& type, const MatMul& m) {
 
 size_t act_bytes_avx2(ActKind kind, int64_t n) { return avx2::act_parts(kind, n).end; }
 
-bool has_matmul_avx2(QuantType type) { return product_of(type) != nullptr; }
-
 void matmul_avx2(QuantType type, const MatMul& args) {
-    if (const Product product = product_of(type)) product(args);
+    const Row* row = row_of(type);
+    if (row != nullptr && args.n_token >= row->least_tokens) row->product(args);
     else matmul_by_row(type_info(type), args);
 }
 

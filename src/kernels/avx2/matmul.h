@@ -14,7 +14,4 @@ void quantise_avx2(ActKind kind, const float* x, int64_t n, std::byte* blob);
 // Every type. Those without a kernel of their own go through the scalar dot product.
 void matmul_avx2(QuantType type, const MatMul& args);
 
-// Whether matmul_avx2 has a kernel of its own for this type.
-bool has_matmul_avx2(QuantType type);
-
 }  // namespace ft

@@ -94,14 +94,21 @@ template <class T>
     return _mm256_cvtph_ps(_mm_unpacklo_epi64(_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d)));
 }
 
+// The 4 bytes at w of rows a, b, c, d.
+[[gnu::always_inline]] inline Half dwords_of_4_rows(const std::byte* w, size_t stride, size_t a, size_t b,
+                                                    size_t c, size_t d) {
+    return _mm_unpacklo_epi64(_mm_unpacklo_epi32(load4(w + a * stride), load4(w + b * stride)),
+                              _mm_unpacklo_epi32(load4(w + c * stride), load4(w + d * stride)));
+}
+[[gnu::always_inline]] inline Vec dwords_of_rows(const std::byte* w, size_t stride) {
+    return join(dwords_of_4_rows(w, stride, 0, 1, 2, 3), dwords_of_4_rows(w, stride, 4, 5, 6, 7));
+}
+
 // The two neighbouring f16 at w, w + stride, ... of 8 rows.
 [[gnu::always_inline]] inline void half_pairs_of_rows(const std::byte* w, size_t stride, VecF& first,
                                                       VecF& second) {
-    const auto four = [&](size_t a, size_t b, size_t c, size_t d) __attribute__((always_inline)) {
-        return _mm_unpacklo_epi64(_mm_unpacklo_epi32(load4(w + a * stride), load4(w + b * stride)),
-                                  _mm_unpacklo_epi32(load4(w + c * stride), load4(w + d * stride)));
-    };
-    const VecF a = _mm256_cvtph_ps(four(0, 1, 4, 5)), b = _mm256_cvtph_ps(four(2, 3, 6, 7));
+    const VecF a = _mm256_cvtph_ps(dwords_of_4_rows(w, stride, 0, 1, 4, 5));
+    const VecF b = _mm256_cvtph_ps(dwords_of_4_rows(w, stride, 2, 3, 6, 7));
     first = _mm256_shuffle_ps(a, b, 0x88);
     second = _mm256_shuffle_ps(a, b, 0xdd);
 }
@@ -109,6 +116,23 @@ template <class T>
 // (d * da) * f32(sum), the term of every quantised dot product.
 [[gnu::always_inline]] inline VecF scaled(VecF d, float da, Vec sum) {
     return _mm256_mul_ps(_mm256_mul_ps(d, _mm256_set1_ps(da)), _mm256_cvtepi32_ps(sum));
+}
+
+[[gnu::always_inline]] inline Vec low_nibbles(Vec v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+[[gnu::always_inline]] inline Vec high_nibbles(Vec v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
+// 16 bytes: their low nibbles, then their high ones.
+[[gnu::always_inline]] inline Vec all_nibbles(const void* at) {
+    const Vec shift = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
+    return low_nibbles(_mm256_srlv_epi32(load16_twice(at), shift));
+}
+
+// 32 bits as bytes: byte i is `value` where bit i is set, else 0.
+[[gnu::always_inline]] inline Vec bytes_of_bits(int32_t bits, char value) {
+    const Vec spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2,
+                                        2, 3, 3, 3, 3, 3, 3, 3, 3);
+    const Vec mask = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
+    const Vec masked = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), spread), mask);
+    return _mm256_and_si256(_mm256_cmpeq_epi8(masked, mask), _mm256_set1_epi8(value));
 }
 
 // Signed codes times activations, neighbours added: |w| * (x with w's sign). w may be -128, x may not.

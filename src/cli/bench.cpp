@@ -1,0 +1,187 @@
+// freetoken bench: speed of prompt and generation on fixed ids, without sampling (docs/verify.md).
+#include <sys/resource.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/clock.h"
+#include "cli/load_engine.h"
+#include "cli/standard_output.h"
+#include "cli/timings.h"
+#include "device/foreign_cpu.h"
+
+namespace ft::cli {
+
+namespace {
+
+struct BenchFlags {
+    int64_t pp = 128, tg = 32, depth = 0, warm = 0, reps = 3;
+    double limit = 0;
+    bool json = false;
+};
+
+// The ids of the field's synthetic benchmark: no two neighbours alike, spread over the vocabulary.
+std::vector<int32_t> bench_ids(int64_t n, int64_t n_vocab) {
+    std::vector<int32_t> ids;
+    for (int64_t i = 0; i < n; i++) ids.push_back(static_cast<int32_t>((100 + i * 7919 % 20000) % n_vocab));
+    return ids;
+}
+
+struct Part {
+    int64_t n = 0;
+    double ms = 0;
+    uint64_t hash = 0;  // of the last logits
+    double rate() const { return ms > 0 ? static_cast<double>(n) * 1e3 / ms : 0.0; }
+};
+
+uint64_t hash_of(std::span<const float> logits, uint64_t seed) {
+    return XXH3_64bits_withSeed(logits.data(), logits.size_bytes(), seed);
+}
+
+// The counted ids, `step` at a time, until they are done or `limit` seconds have passed (0: no limit).
+Expected<Part> timed(Session& session, std::span<const int32_t> ids, size_t step, double limit) {
+    Part part;
+    const Seconds start = now_seconds();
+    for (size_t at = 0; at < ids.size(); at += step) {
+        const auto some = ids.subspan(at, std::min(step, ids.size() - at));
+        if (Status s = session.feed(some); !s) return s.error();
+        part.n += static_cast<int64_t>(some.size());
+        if (limit > 0 && now_seconds() - start > limit) break;
+    }
+    part.ms = (now_seconds() - start) * 1e3;
+    if (part.n > 0) part.hash = hash_of(session.logits(), 0);
+    return part;
+}
+
+Expected<Part> prompt_part(Session& session, const BenchFlags& flags, std::span<const int32_t> ids) {
+    session.clear();
+    // one feed where nothing limits it: a chunk's logits are worked out for its last id only
+    const size_t step = flags.limit > 0 ? 256 : ids.size();
+    return timed(session, ids.first(static_cast<size_t>(flags.pp)), std::max<size_t>(step, 1), flags.limit);
+}
+
+Expected<Part> generation_part(Session& session, const BenchFlags& flags, std::span<const int32_t> ids) {
+    session.clear();
+    const auto uncounted = static_cast<size_t>(flags.depth + 1);
+    if (Status s = session.feed(ids.first(uncounted)); !s) return s.error();
+    for (int64_t i = 0; i < flags.warm; i++)
+        if (Status s = session.feed(ids.subspan(uncounted + static_cast<size_t>(i), 1)); !s) return s.error();
+    return timed(session,
+                 ids.subspan(uncounted + static_cast<size_t>(flags.warm), static_cast<size_t>(flags.tg)), 1,
+                 flags.limit);
+}
+
+const Part& median(std::vector<Part>& parts) {
+    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.rate() < b.rate(); });
+    return parts[parts.size() / 2];
+}
+
+uint64_t peak_memory_bytes() {
+    rusage use{};
+    getrusage(RUSAGE_SELF, &use);
+    return static_cast<uint64_t>(use.ru_maxrss) * 1024;
+}
+
+struct Result {
+    Timings timings;
+    uint64_t hash = 0;
+    double foreign_cpu = -1;
+};
+
+Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
+    auto session = engine.new_session();
+    if (!session) return session.error();
+    const auto ids = bench_ids(std::max(flags.pp, flags.depth + 1 + flags.warm + flags.tg), engine.n_vocab());
+    const ForeignCpu watch;
+    std::vector<Part> prompts, generations;
+    for (int64_t rep = 0; rep < flags.reps; rep++) {
+        if (flags.pp > 0) {
+            auto part = prompt_part(**session, flags, ids);
+            if (!part) return part.error();
+            prompts.push_back(*part);
+        }
+        if (flags.tg > 0) {
+            auto part = generation_part(**session, flags, ids);
+            if (!part) return part.error();
+            generations.push_back(*part);
+        }
+    }
+    Result result;
+    result.foreign_cpu = watch.share();
+    if (!prompts.empty()) {
+        const Part& p = median(prompts);
+        result.timings.prompt_n = p.n;
+        result.timings.prompt_ms = result.timings.ttft_ms = p.ms;
+        result.hash = p.hash;
+    }
+    if (!generations.empty()) {
+        const Part& p = median(generations);
+        result.timings.predicted_n = p.n;
+        result.timings.predicted_ms = p.ms;
+        result.hash = XXH3_64bits_withSeed(&p.hash, sizeof p.hash, result.hash);
+    }
+    result.timings.load_ms = engine.load_ms();
+    result.timings.bytes_per_token = engine.bytes_per_token();
+    return result;
+}
+
+void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
+    const Timings& t = r.timings;
+    const auto mib = static_cast<double>(peak_memory_bytes()) / (1 << 20);
+    if (flags.json) {
+        nlohmann::ordered_json timings = to_json(t);
+        timings["logits_hash"] = fmt::format("{:016x}", r.hash);
+        timings["foreign_cpu"] = r.foreign_cpu;
+        const nlohmann::ordered_json out = {
+            {"timings", timings}, {"threads", engine.threads()}, {"isa", engine.kernels_name()},
+            {"reps", flags.reps}, {"depth", flags.depth},        {"peak_memory_bytes", peak_memory_bytes()}};
+        write_out(out.dump() + "\n");
+        return;
+    }
+    write_out(fmt::format("prompt      {:8} tokens {:10.2f} tok/s   time to first token {:.1f} ms\n",
+                          t.prompt_n, t.prompt_per_second(), t.ttft_ms));
+    write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n", t.predicted_n,
+                          t.predicted_per_second(), t.read_gb_per_second()));
+    write_out(fmt::format("load {:.0f} ms, peak memory {:.0f} MiB, {} threads, {}, logits {:016x}\n",
+                          t.load_ms, mib, engine.threads(), engine.kernels_name(), r.hash));
+    if (r.foreign_cpu > 0.03)
+        write_out(fmt::format(
+            "Other programs used {:.0f} % of the processors meanwhile: the figures are too low.\n",
+            100 * r.foreign_cpu));
+}
+
+Expected<int> bench(const ModelChoice& model, const BenchFlags& flags) {
+    LoadOptions options = load_options(model);
+    if (options.n_ctx == 0) options.n_ctx_least = std::max(flags.pp, flags.depth + 1 + flags.warm + flags.tg);
+    auto engine = load_engine(options);
+    if (!engine) return engine.error();
+    auto result = measure(**engine, flags);
+    if (!result) return result.error();
+    print(**engine, flags, *result);
+    if (Status s = finish_output(); !s) return s.error();
+    return 0;
+}
+
+}  // namespace
+
+Action define_bench(CLI::App& app) {
+    const auto model_flags = add_model_flags(app, Use::loading);
+    const auto flags = std::make_shared<BenchFlags>();
+    const auto count = CLI::Range(int64_t{0}, int64_t{1} << 24);
+    app.add_option("--pp", flags->pp, "tokens of the prompt (128); 0: no prompt")->check(count);
+    app.add_option("--tg", flags->tg, "tokens to generate (32); 0: none")->check(count);
+    app.add_option("--depth", flags->depth, "tokens in the context before generation starts (0)")
+        ->check(count);
+    app.add_option("--warm", flags->warm, "tokens generated before counting starts (0)")->check(count);
+    app.add_option("--reps", flags->reps, "repetitions; medians are printed (3)")->check(CLI::Range(1, 1000));
+    app.add_option("--limit", flags->limit, "seconds after which a counted part ends (0: never)")
+        ->check(CLI::Range(0.0, 1e6));
+    app.add_flag("--json", flags->json, "one JSON object");
+    return [=] {
+        return with_model(*model_flags, [&](const ModelChoice& model) { return bench(model, *flags); });
+    };
+}
+
+}  // namespace ft::cli

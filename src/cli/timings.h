@@ -1,0 +1,31 @@
+// Times of one answer, under the names that llama-server gave them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+namespace ft::cli {
+
+struct Timings {
+    int64_t prompt_n = 0;     // tokens read
+    double prompt_ms = 0;     // from the first prompt token to the logits of its last
+    int64_t predicted_n = 0;  // tokens generated
+    double predicted_ms = 0;
+    double ttft_ms = 0;  // time to the first token
+    double load_ms = 0;
+    uint64_t bytes_per_token = 0;  // of weights, read for each generated token
+
+    double prompt_per_second() const {
+        return prompt_ms > 0 ? static_cast<double>(prompt_n) * 1e3 / prompt_ms : 0.0;
+    }
+    double predicted_per_second() const {
+        return predicted_ms > 0 ? static_cast<double>(predicted_n) * 1e3 / predicted_ms : 0.0;
+    }
+    double read_gb_per_second() const {
+        return predicted_per_second() * static_cast<double>(bytes_per_token) / 1e9;
+    }
+};
+
+nlohmann::ordered_json to_json(const Timings& timings);
+
+}  // namespace ft::cli

@@ -1,0 +1,210 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/thread_pool.h"
+#include "device/cpu.h"
+#include "engine/memory_need.h"
+#include "gguf/gguf.h"
+#include "model/model.h"
+
+namespace ft {
+
+namespace {
+
+constexpr int64_t k_default_ctx = 8192;
+constexpr int64_t k_default_chunk = 256;
+constexpr int64_t k_head_rows = 16;  // rows of logits that feed_all() works out at a time
+
+Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model) {
+    const int64_t chosen = options.n_ctx == 0 ? std::min(n_ctx_model, k_default_ctx) : options.n_ctx;
+    const int64_t n_ctx = std::max(chosen, options.n_ctx_least);
+    if (n_ctx > n_ctx_model)
+        return Error{Code::too_large,
+                     fmt::format("a context of {} tokens is needed, but the model was made for {}", n_ctx, n_ctx_model),
+                     fmt::format("Choose --ctx {} or less, and no longer text.", n_ctx_model)};
+    return n_ctx;
+}
+
+}  // namespace
+
+struct Engine::State {
+    explicit State(Gguf gguf) : file(std::move(gguf)) {}
+    Gguf file;
+    std::unique_ptr<Model> model;
+    const Kernels* kernels = nullptr;
+    std::unique_ptr<ThreadPool> pool;
+    std::unique_ptr<Ops> ops;
+    int64_t n_ctx = 0;
+    KvType kv_type = KvType::f16;
+    double load_ms = 0;
+};
+
+struct Session::State {
+    Engine::State& engine;
+    SequenceMemory memory;
+    int64_t n_past = 0;
+    Buffer<float> logits;       // [n_vocab] of the last id
+    Buffer<float> all_logits;   // [k_head_rows, n_vocab], made when it is first needed
+    bool has_logits = false;
+    std::function<void(const Route&)> route_sink;
+
+    // Ids [begin, begin + n) of a feed as one step.
+    void step(std::span<const int32_t> ids) {
+        const Slice slice{.memory = &memory, .first = 0, .count = static_cast<int>(ids.size()), .position = n_past};
+        if (route_sink)
+            engine.ops->on_route = [this](int layer, int token, std::span<const int32_t> chosen) {
+                Route route{.layer = layer, .position = n_past + token, .experts = {chosen.begin(), chosen.end()}};
+                std::sort(route.experts.begin(), route.experts.end());
+                route_sink(route);
+            };
+        else
+            engine.ops->on_route = nullptr;
+        engine.model->forward(*engine.ops, {&slice, 1}, ids);
+    }
+    Status check_ids(std::span<const int32_t> ids) const;
+};
+
+Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Engine::~Engine() = default;
+
+Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
+    const Seconds start = now_seconds();
+    auto kernels = choose_kernels();
+    if (!kernels) return kernels.error();
+    auto file = Gguf::open(options.model_path);
+    if (!file) return file.error();
+    auto state = std::make_unique<State>(std::move(*file));
+    auto model = Model::bind(state->file);
+    if (!model) return model.error();
+    state->model = std::move(*model);
+    auto n_ctx = context_length(options, state->model->hp().n_ctx_model);
+    if (!n_ctx) return n_ctx.error().within(options.model_path);
+    state->n_ctx = *n_ctx;
+    state->kernels = options.reference ? &reference_kernels() : *kernels;
+    state->kv_type = options.reference ? KvType::f32 : KvType::f16;
+    const int threads = options.threads > 0 ? options.threads : physical_cores();
+    const auto chunk = std::min(options.chunk > 0 ? options.chunk : k_default_chunk, *n_ctx);
+
+    const MemoryNeed need{.weights = state->model->weight_bytes(),
+                          .kv_cache = state->model->kv_shape(*n_ctx, state->kv_type).bytes(),
+                          .state = state->model->recurrent_shape().bytes(),
+                          .scratch = scratch_estimate(state->model->hp(), chunk)};
+    const auto ram = read_ram();
+    if (!ram) return ram.error();
+    if (Status s = check_memory(need, ram->available_bytes); !s) return s.error().within(options.model_path);
+
+    if (Status s = state->model->load(options.progress); !s) return s.error();
+    state->pool = std::make_unique<ThreadPool>(threads);
+    state->ops = std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels, *state->pool,
+                                       state->model->rope(), static_cast<int>(chunk));
+    state->load_ms = (now_seconds() - start) * 1e3;
+    return std::unique_ptr<Engine>(new Engine(std::move(state)));
+}
+
+const Gguf& Engine::file() const { return state_->file; }
+int64_t Engine::n_ctx() const { return state_->n_ctx; }
+int64_t Engine::n_vocab() const { return state_->model->hp().n_vocab; }
+int64_t Engine::n_ctx_model() const { return state_->model->hp().n_ctx_model; }
+int Engine::threads() const { return state_->pool->size(); }
+const char* Engine::kernels_name() const { return state_->kernels->name; }
+double Engine::load_ms() const { return state_->load_ms; }
+uint64_t Engine::bytes_loaded() const { return state_->model->weight_bytes(); }
+uint64_t Engine::bytes_per_token() const { return state_->model->bytes_per_token(); }
+uint64_t Engine::kv_bytes() const { return state_->model->kv_shape(state_->n_ctx, state_->kv_type).bytes(); }
+
+Expected<std::unique_ptr<Session>> Engine::new_session() {
+    auto kv = KvCache::create(state_->model->kv_shape(state_->n_ctx, state_->kv_type));
+    if (!kv) return kv.error();
+    auto session = std::unique_ptr<Session::State>(new Session::State{
+        .engine = *state_,
+        .memory = SequenceMemory{std::move(*kv), RecurrentState(state_->model->recurrent_shape())},
+        .logits = Buffer<float>(static_cast<size_t>(n_vocab())),
+        .all_logits = {},
+        .route_sink = {}});
+    return std::unique_ptr<Session>(new Session(std::move(session)));
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+
+Status Session::State::check_ids(std::span<const int32_t> ids) const {
+    const int64_t n_vocab = engine.model->hp().n_vocab, room = engine.n_ctx - n_past;
+    for (int32_t id : ids)
+        if (id < 0 || id >= n_vocab)
+            return Error{Code::invalid, fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
+                         fmt::format("Ids lie between 0 and {}.", n_vocab - 1)};
+    if (static_cast<int64_t>(ids.size()) > room)
+        return Error{Code::too_large,
+                     fmt::format("{} tokens do not fit the context of {}, of which {} are in use", ids.size(), engine.n_ctx, n_past),
+                     fmt::format("Shorten the text, or choose a longer context with --ctx (this model: up to {}).",
+                                 engine.model->hp().n_ctx_model)};
+    return {};
+}
+
+Status Session::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) {
+    if (Status s = state_->check_ids(ids); !s) return s;
+    State& s = *state_;
+    const auto chunk = static_cast<size_t>(s.engine.ops->max_token());
+    for (size_t begin = 0; begin < ids.size(); begin += chunk) {
+        if (stop != nullptr && stop->load(std::memory_order_relaxed))
+            return Error{Code::negative, "stopped while the prompt was read", ""};
+        const auto part = ids.subspan(begin, std::min(chunk, ids.size() - begin));
+        s.step(part);
+        s.n_past += static_cast<int64_t>(part.size());
+        if (begin + part.size() == ids.size()) {
+            const auto n_vocab = static_cast<int64_t>(s.logits.size());
+            s.engine.model->head(*s.engine.ops, static_cast<int64_t>(part.size()) - 1, {s.logits.data(), 1, n_vocab, n_vocab});
+            s.has_logits = true;
+        }
+    }
+    return {};
+}
+
+Status Session::feed_all(std::span<const int32_t> ids, const std::function<Status(std::span<const float>)>& sink) {
+    if (Status s = state_->check_ids(ids); !s) return s;
+    State& s = *state_;
+    const auto n_vocab = static_cast<int64_t>(s.logits.size());
+    if (s.all_logits.size() == 0) s.all_logits = Buffer<float>(static_cast<size_t>(k_head_rows * n_vocab));
+    const auto chunk = static_cast<size_t>(s.engine.ops->max_token());
+    for (size_t begin = 0; begin < ids.size(); begin += chunk) {
+        const auto part = ids.subspan(begin, std::min(chunk, ids.size() - begin));
+        s.step(part);
+        s.n_past += static_cast<int64_t>(part.size());
+        for (int64_t row = 0; row < static_cast<int64_t>(part.size()); row += k_head_rows) {
+            const int64_t rows = std::min<int64_t>(k_head_rows, static_cast<int64_t>(part.size()) - row);
+            s.engine.model->head(*s.engine.ops, row, {s.all_logits.data(), rows, n_vocab, n_vocab});
+            for (int64_t i = 0; i < rows; i++)
+                if (Status status = sink({s.all_logits.data() + i * n_vocab, static_cast<size_t>(n_vocab)}); !status) return status;
+            std::copy_n(s.all_logits.data() + (rows - 1) * n_vocab, n_vocab, s.logits.data());
+            s.has_logits = true;
+        }
+    }
+    return {};
+}
+
+std::span<const float> Session::logits() const {
+    return state_->has_logits ? state_->logits.span() : std::span<const float>{};
+}
+int64_t Session::n_past() const { return state_->n_past; }
+
+void Session::clear() {
+    state_->n_past = 0;
+    state_->has_logits = false;
+    state_->memory.state.clear();
+}
+
+bool Session::rewind(int64_t n_past) {
+    check(n_past >= 0 && n_past <= state_->n_past, "rewind to a position that was never reached");
+    if (n_past == state_->n_past) return true;
+    if (n_past > 0 && state_->engine.model->hp().has_recurrent()) return false;
+    if (n_past == 0) clear();
+    state_->n_past = n_past;
+    state_->has_logits = false;
+    return true;
+}
+
+void Session::set_route_sink(std::function<void(const Route&)> sink) { state_->route_sink = std::move(sink); }
+
+}  // namespace ft

@@ -1,0 +1,125 @@
+// Mixture of Ops: router, the chosen experts grouped by id, their results summed in router order (arithmetic.md 3).
+#include <algorithm>
+
+#include "model/ops.h"
+#include "model/router.h"
+
+namespace ft {
+
+void Ops::choose_experts(const Layer& layer, View2<const float> in) {
+    const View2<float> logits = router_logits_.view(in.rows), probs = router_probs_.view(in.rows);
+    const bool has_gate = static_cast<bool>(layer.mixture.shared_gate);
+    if (has_gate) linear(in, {{layer.mixture.router, logits}, {layer.mixture.shared_gate, shared_gate_.view(in.rows)}});
+    else linear(in, {{layer.mixture.router, logits}});
+    const auto k = static_cast<size_t>(hp_.top_k);
+    each_row(in.rows, hp_.n_expert * hp_.top_k, [&](int64_t i, int) {
+        const std::span<int32_t> ids{ids_.data() + i * k, k};
+        route(kernels_, {logits.row(i), static_cast<size_t>(hp_.n_expert)}, renormalise_, hp_.expert_weights_scale,
+              {probs.row(i), static_cast<size_t>(hp_.n_expert)}, ids, {weights_.data() + i * k, k});
+    });
+    if (on_route)
+        for (int64_t i = 0; i < in.rows; i++) on_route(layer.index, static_cast<int>(i), {ids_.data() + i * k, k});
+}
+
+// Counting sort: the pairs of an expert stand together, in rising order of token.
+void Ops::group_by_expert(int n_token) {
+    const int n_pair = n_token * hp_.top_k;
+    std::fill(expert_begin_.begin(), expert_begin_.end(), 0);
+    for (int p = 0; p < n_pair; p++) expert_begin_[ids_[p] + 1]++;
+    for (int e = 0; e < hp_.n_expert; e++) expert_begin_[e + 1] += expert_begin_[e];
+    // expert_begin_[e] moves to the end of e's pairs while they are placed, and is moved back afterwards
+    for (int p = 0; p < n_pair; p++) pairs_[expert_begin_[ids_[p]]++] = p;
+    for (int e = hp_.n_expert; e > 0; e--) expert_begin_[e] = expert_begin_[e - 1];
+    expert_begin_[0] = 0;
+}
+
+void Ops::expert_products(const Layer& layer, int n_token) {
+    const MixtureWeights& m = layer.mixture;
+    const int n_pair = n_token * hp_.top_k;
+    const View2<float> gate = pair_gate_.view(n_pair), up = pair_up_.view(n_pair), out = pair_out_.view(n_pair);
+    const ActKind gate_kind = kernels_.act_kind(m.gate.first.type->type), up_kind = kernels_.act_kind(m.up.first.type->type);
+    const std::byte* const* gate_acts = acts_.blobs(gate_kind);
+    const std::byte* const* up_acts = acts_.blobs(up_kind);
+    make_acts(acts_, gate_kind);
+    make_acts(acts_, up_kind);
+    const bool same_acts = gate_kind == up_kind;
+    // down_ptr_ is free until the second half: it holds up's activations where their form differs from gate's
+    for (int i = 0; i < n_pair; i++) {
+        const int pair = pairs_[i], token = pair / hp_.top_k;
+        in_ptr_[i] = gate_acts[token];
+        down_ptr_[i] = up_acts[token];
+        gate_ptr_[i] = gate.row(pair);
+        up_ptr_[i] = up.row(pair);
+        out_ptr_[i] = out.row(pair);
+    }
+    tasks_.clear();
+    for (int e = 0; e < hp_.n_expert; e++) {
+        const int first = expert_begin_[e], count = expert_begin_[e + 1] - first;
+        if (count == 0) continue;
+        add_tasks(m.gate.expert(e), &in_ptr_[first], &gate_ptr_[first], count);
+        add_tasks(m.up.expert(e), same_acts ? &in_ptr_[first] : &down_ptr_[first], &up_ptr_[first], count);
+    }
+    if (m.shared.gate) add_shared_tasks(m.shared, n_token);
+    run_tasks();
+
+    const ActKind down_kind = kernels_.act_kind(m.down.first.type->type);
+    pair_acts_.set(gate);
+    each_row(n_pair, hp_.n_ff_expert, [&](int64_t i, int) {
+        kernels_.silu_mul(gate.row(i), up.row(i), hp_.n_ff_expert, gate.row(i));
+        if (down_kind != ActKind::f32) pair_acts_.make_row(down_kind, i);
+    });
+    for (int i = 0; i < n_pair; i++) down_ptr_[i] = pair_acts_.blobs(down_kind)[pairs_[i]];
+    tasks_.clear();
+    for (int e = 0; e < hp_.n_expert; e++) {
+        const int first = expert_begin_[e], count = expert_begin_[e + 1] - first;
+        if (count > 0) add_tasks(m.down.expert(e), &down_ptr_[first], &out_ptr_[first], count);
+    }
+    if (m.shared.gate) add_shared_down_tasks(m.shared, n_token);
+    run_tasks();
+}
+
+// The shared expert is one more expert of every token; its products stand in the same lists, so that a layer has two
+// barriers whether it has one or not.
+void Ops::add_shared_tasks(const DenseWeights& shared, int n_token) {
+    const View2<float> gate = ff_gate_.view(n_token, shared.gate.n_row), up = ff_up_.view(n_token, shared.up.n_row);
+    for (int i = 0; i < n_token; i++) {
+        row_ptr_[0][i] = gate.row(i);
+        row_ptr_[1][i] = up.row(i);
+    }
+    for (const Weight* w : {&shared.gate, &shared.up}) make_acts(acts_, kernels_.act_kind(w->type->type));
+    add_tasks(shared.gate, acts_.blobs(kernels_.act_kind(shared.gate.type->type)), row_ptr_[0].data(), n_token);
+    add_tasks(shared.up, acts_.blobs(kernels_.act_kind(shared.up.type->type)), row_ptr_[1].data(), n_token);
+}
+
+void Ops::add_shared_down_tasks(const DenseWeights& shared, int n_token) {
+    const View2<float> gate = ff_gate_.view(n_token, shared.gate.n_row), up = ff_up_.view(n_token, shared.up.n_row);
+    each_row(n_token, gate.cols, [&](int64_t i, int) { kernels_.silu_mul(gate.row(i), up.row(i), gate.cols, gate.row(i)); });
+    const ActKind kind = kernels_.act_kind(shared.down.type->type);
+    ff_acts_.set(gate);
+    make_acts(ff_acts_, kind);
+    const View2<float> out = shared_out_.view(n_token);
+    for (int i = 0; i < n_token; i++) row_ptr_[0][i] = out.row(i);
+    add_tasks(shared.down, ff_acts_.blobs(kind), row_ptr_[0].data(), n_token);
+}
+
+void Ops::sum_experts(const Layer& layer, View2<float> out) {
+    const View2<float> of_pair = pair_out_.view(out.rows * hp_.top_k), shared = shared_out_.view(out.rows);
+    const View2<float> gate = shared_gate_.view(out.rows);
+    each_row(out.rows, out.cols * hp_.top_k, [&](int64_t i, int) {
+        for (int rank = 0; rank < hp_.top_k; rank++) {
+            const int64_t pair = i * hp_.top_k + rank;
+            kernels_.scale_add(of_pair.row(pair), weights_[pair], out.cols, out.row(i), rank == 0);
+        }
+        if (layer.mixture.shared.gate)
+            kernels_.scale_add(shared.row(i), sigmoid_f32(*gate.row(i)), out.cols, out.row(i), false);
+    });
+}
+
+void Ops::mixture(const Layer& layer, View2<const float> in, View2<float> out) {
+    choose_experts(layer, in);
+    group_by_expert(static_cast<int>(in.rows));
+    expert_products(layer, static_cast<int>(in.rows));
+    sum_experts(layer, out);
+}
+
+}  // namespace ft

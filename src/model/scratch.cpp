@@ -1,0 +1,34 @@
+#include "model/scratch.h"
+
+namespace ft {
+
+ActBuffer::ActBuffer(const Kernels& kernels, int64_t max_row, int64_t max_width) : kernels_(&kernels) {
+    const auto width = static_cast<int64_t>(round_up(static_cast<uint64_t>(max_width), 256));
+    for (ActKind kind : {ActKind::f32, ActKind::q8_256, ActKind::q8_32}) {
+        pointers_[index(kind)].resize(static_cast<size_t>(max_row));
+        if (kind != ActKind::f32)
+            memory_[index(kind)] = Buffer<std::byte>(static_cast<size_t>(max_row) * kernels.act_bytes(kind, width));
+    }
+}
+
+void ActBuffer::set(View2<const float> rows) {
+    rows_ = rows;
+    for (ActKind kind : {ActKind::q8_256, ActKind::q8_32}) {
+        made_[index(kind)] = false;
+        blob_bytes_[index(kind)] = kernels_->act_bytes(kind, rows.cols);
+        for (int64_t i = 0; i < rows.rows; i++)
+            pointers_[index(kind)][i] = memory_[index(kind)].data() + static_cast<size_t>(i) * blob_bytes_[index(kind)];
+    }
+    made_[index(ActKind::f32)] = true;
+    for (int64_t i = 0; i < rows.rows; i++)
+        pointers_[index(ActKind::f32)][i] = reinterpret_cast<const std::byte*>(rows.row(i));
+}
+
+void ActBuffer::make_row(ActKind kind, int64_t row) {
+    kernels_->quantise(kind, rows_.row(row), rows_.cols,
+                       memory_[index(kind)].data() + static_cast<size_t>(row) * blob_bytes_[index(kind)]);
+}
+
+uint64_t ActBuffer::bytes() const { return memory_[1].size() + memory_[2].size(); }
+
+}  // namespace ft

@@ -118,8 +118,9 @@ struct Share {
 void add_shares(std::string& out, std::string_view title, std::vector<Share> shares, uint64_t total) {
     std::erase_if(shares, [](const Share& share) { return share.bytes == 0; });
     if (shares.empty()) return;
-    std::stable_sort(shares.begin(), shares.end(),
-                     [](const Share& a, const Share& b) { return a.bytes > b.bytes; });
+    std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
+        return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+    });
     out += fmt::format("\n{}\n", title);
     for (const Share& share : shares)
         out +=

@@ -131,7 +131,7 @@ void Summariser::add_sizes() {
                       std::min(1.0, static_cast<double>(in_layer(used, layer_of(tensor.name))) /
                                         static_cast<double>(summary_.n_experts));
     }
-    summary_.active_parameters = whole + static_cast<uint64_t>(active + 0.5);
+    summary_.active_parameters = whole + static_cast<uint64_t>(std::min(active + 0.5, 9e18));
 }
 
 void Summariser::add_expert_sizes() {

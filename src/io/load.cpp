@@ -33,7 +33,7 @@ std::vector<LoadRange> cut_into_chunks(std::span<const LoadRange> ranges) {
             done += bytes;
         }
     }
-    std::stable_sort(chunks.begin(), chunks.end(), [](const LoadRange& a, const LoadRange& b) {
+    std::sort(chunks.begin(), chunks.end(), [](const LoadRange& a, const LoadRange& b) {
         return a.file != b.file ? std::less<>()(a.file, b.file) : a.offset < b.offset;
     });
     return chunks;

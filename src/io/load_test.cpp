@@ -1,0 +1,126 @@
+#include "io/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace ft {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A file of 64 MiB whose bytes follow from their offset; reads may be slow, and fail where a range touches a
+// byte.
+class FakeFile final : public File {
+ public:
+    explicit FakeFile(std::string path) : File(std::move(path)) {}
+
+    uint64_t size() const override { return 64 * k_mib; }
+    Status read_at(uint64_t offset, std::span<std::byte> to) const override {
+        reads++;
+        if (delay.count() > 0) std::this_thread::sleep_for(delay);
+        if (bad_byte >= offset && bad_byte < offset + to.size()) return system_error(path(), "read", EIO);
+        if (offset + to.size() > end) return ends_early(offset, to.size(), end);
+        for (size_t i = 0; i < to.size(); i++) to[i] = byte_at(offset + i);
+        return {};
+    }
+    static std::byte byte_at(uint64_t offset) { return static_cast<std::byte>(offset * 131 + offset / 4099); }
+
+    uint64_t bad_byte = UINT64_MAX;
+    uint64_t end = UINT64_MAX;
+    std::chrono::milliseconds delay{0};
+    mutable std::atomic<int> reads = 0;
+};
+
+TEST(Load, FillsEveryRangeOfEveryFile) {
+    const FakeFile a("a");
+    const FakeFile b("b");
+    std::vector<std::vector<std::byte>> targets;
+    std::vector<LoadRange> ranges;
+    const auto want = [&](const File& file, uint64_t offset, size_t bytes) {
+        targets.emplace_back(bytes);
+        ranges.push_back({&file, offset, {}});
+    };
+    want(b, 5 * k_mib - 7, 7 * k_mib);
+    want(a, 0, 1);
+    want(a, 2 * k_mib, 2 * k_mib);
+    want(a, 100, 0);
+    want(b, 64 * k_mib - 5, 5);
+    for (size_t i = 0; i < ranges.size(); i++) ranges[i].to = targets[i];
+    for (const int reads_in_flight : {1, 3, 8}) {
+        for (auto& target : targets) std::fill(target.begin(), target.end(), std::byte{0});
+        uint64_t last_done = 0;
+        uint64_t last_total = 0;
+        LoadSettings settings;
+        settings.reads_in_flight = reads_in_flight;
+        settings.progress = [&](uint64_t done, uint64_t total) { last_done = done, last_total = total; };
+        ASSERT_TRUE(load_ranges(ranges, settings));
+        EXPECT_EQ(last_done, last_total);
+        EXPECT_EQ(last_total, 9 * k_mib + 6);
+        for (size_t i = 0; i < ranges.size(); i++)
+            for (size_t at = 0; at < targets[i].size(); at += 509)
+                ASSERT_EQ(targets[i][at], FakeFile::byte_at(ranges[i].offset + at)) << i << " " << at;
+    }
+}
+
+TEST(Load, NothingToLoadIsDone) { EXPECT_TRUE(load_ranges({})); }
+
+TEST(Load, AFailedReadEndsItWithTheFilesName) {
+    FakeFile file("broken.gguf");
+    file.bad_byte = 5 * k_mib;
+    std::vector<std::byte> target(60 * k_mib);
+    const LoadRange range{&file, 0, target};
+    const Status status = load_ranges({&range, 1});
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::io);
+    EXPECT_THAT(status.error().what, HasSubstr("broken.gguf"));
+    EXPECT_LT(file.reads, 30) << "the other reads went on";
+}
+
+TEST(Load, AFileThatWasCutIsAnError) {
+    FakeFile file("cut.gguf");
+    file.end = 3 * k_mib;
+    std::vector<std::byte> target(8 * k_mib);
+    const LoadRange range{&file, 0, target};
+    const Status status = load_ranges({&range, 1});
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::truncated);
+    EXPECT_THAT(status.error().what, HasSubstr("cut.gguf"));
+}
+
+TEST(Load, ReadsOverlap) {
+    FakeFile file("slow");
+    file.delay = std::chrono::milliseconds(30);
+    std::vector<std::byte> target(16 * k_mib);  // 8 chunks
+    const LoadRange range{&file, 0, target};
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(load_ranges({&range, 1}));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(file.reads, 8);
+    EXPECT_LT(took.count(), 8 * 0.030) << "one after the other";
+}
+
+TEST(Load, StopsBetweenReads) {
+    FakeFile file("slow");
+    file.delay = std::chrono::milliseconds(5);
+    std::vector<std::byte> target(60 * k_mib);
+    const LoadRange range{&file, 0, target};
+    std::stop_source stop;
+    LoadSettings settings;
+    settings.reads_in_flight = 1;
+    settings.stop = stop.get_token();
+    stop.request_stop();
+    const Status status = load_ranges({&range, 1}, settings);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().what, HasSubstr("stopped"));
+    EXPECT_LT(file.reads, 3);
+}
+
+}  // namespace
+}  // namespace ft

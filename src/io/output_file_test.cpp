@@ -1,0 +1,126 @@
+#include "io/output_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace ft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class OutputFileTest : public ::testing::Test {
+ protected:
+    void SetUp() override { fs::create_directories(folder_); }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    std::string path(const std::string& name) const { return folder_ + "/" + name; }
+    size_t n_files() const {
+        return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    }
+    static std::string content(const std::string& path) {
+        std::ostringstream out;
+        out << std::ifstream(path, std::ios::binary).rdbuf();
+        return out.str();
+    }
+    static void put(const std::string& path, std::string_view text) { std::ofstream(path) << text; }
+
+    std::string folder_ = fmt::format("{}freetoken_output_test_{}", ::testing::TempDir(), ::getpid());
+};
+
+Status write_text(OutputFile& file, std::string_view text) {
+    return file.write(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+// Writes all of `text`; the error of whichever step fails.
+Status write_all(const std::string& path, std::string_view text) {
+    Expected<OutputFile> file = OutputFile::create(path);
+    if (!file) return file.error();
+    if (Status s = write_text(*file, text); !s) return s.error();
+    return file->commit();
+}
+
+TEST_F(OutputFileTest, AppearsWholeOnCommit) {
+    const std::string target = path("out");
+    Expected<OutputFile> file = OutputFile::create(target);
+    ASSERT_TRUE(file);
+    const std::string large(1 << 20, 'x');
+    ASSERT_TRUE(write_text(*file, large));
+    ASSERT_TRUE(write_text(*file, "end"));
+    EXPECT_FALSE(fs::exists(target));
+    ASSERT_TRUE(file->commit());
+    EXPECT_EQ(content(target), large + "end");
+    EXPECT_EQ(n_files(), 1u);
+}
+
+TEST_F(OutputFileTest, WithoutCommitNothingIsLeftAndTheOldFileStays) {
+    put(path("old"), "kept");
+    for (const char* name : {"old", "new"}) {
+        Expected<OutputFile> file = OutputFile::create(path(name));
+        ASSERT_TRUE(file);
+        ASSERT_TRUE(write_text(*file, std::string(1 << 20, 'x')));
+    }
+    EXPECT_EQ(content(path("old")), "kept");
+    EXPECT_EQ(n_files(), 1u);
+}
+
+TEST_F(OutputFileTest, ReplacesAFileAndKeepsItsRights) {
+    put(path("old"), "kept");
+    ASSERT_EQ(::chmod(path("old").c_str(), 0640), 0);
+    ASSERT_TRUE(write_all(path("old"), "new"));
+    EXPECT_EQ(content(path("old")), "new");
+    struct stat info = {};
+    ASSERT_EQ(::stat(path("old").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0640u);
+    EXPECT_EQ(n_files(), 1u);
+}
+
+TEST_F(OutputFileTest, ALinkStaysAndItsTargetIsReplaced) {
+    put(path("real"), "kept");
+    fs::create_symlink(path("real"), path("link"));
+    ASSERT_TRUE(write_all(path("link"), "new"));
+    EXPECT_TRUE(fs::is_symlink(path("link")));
+    EXPECT_EQ(content(path("real")), "new");
+}
+
+TEST_F(OutputFileTest, ErrorsNameTheTarget) {
+    const auto what = [](const std::string& target) {
+        const Status status = write_all(target, "text");
+        return status ? "written" : status.error().what;
+    };
+    EXPECT_THAT(what(path("none/x.f32")), AllOf(HasSubstr("none/x.f32"), HasSubstr("No such file")));
+    EXPECT_THAT(what(folder_), AllOf(HasSubstr(folder_), HasSubstr("folder")));
+    EXPECT_THAT(what("/dev/full"), AllOf(HasSubstr("/dev/full"), HasSubstr("space")));
+    EXPECT_THAT(what(path("x") + "/"), HasSubstr("x/"));
+    EXPECT_EQ(n_files(), 0u);
+}
+
+TEST_F(OutputFileTest, NoRightToWriteIsRespected) {
+    if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
+    put(path("old"), "kept");
+    ASSERT_EQ(::chmod(path("old").c_str(), 0440), 0);
+    EXPECT_FALSE(write_all(path("old"), "new"));
+    EXPECT_EQ(content(path("old")), "kept");
+}
+
+TEST_F(OutputFileTest, WhatIsNoRegularFileIsWrittenDirectly) {
+    EXPECT_TRUE(write_all("/dev/null", "text"));
+    const std::string fifo = path("pipe");
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    std::string received;
+    std::jthread reader([&] { received = content(fifo); });
+    EXPECT_TRUE(write_all(fifo, "through the pipe"));
+    reader.join();
+    EXPECT_EQ(received, "through the pipe");
+    EXPECT_TRUE(fs::is_fifo(fifo));
+}
+
+}  // namespace
+}  // namespace ft

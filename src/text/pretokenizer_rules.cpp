@@ -82,7 +82,8 @@ constexpr const char* k_exaone_moe =
     R"(<C>|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
     R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
 
-// Han, compatibility Han, kana, half-width kana, radicals; Thai, Lao, Khmer, Burmese; hangul.
+// Han, compatibility Han, kana, half-width kana, radicals; Thai (from U+0E40), Lao, Khmer,
+// Burmese; hangul.
 constexpr const char* k_afmoe_scripts =
     R"([\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{f900}-\x{faff}\x{3040}-\x{309f}\x{30a0}-\x{30ff}\x{ff65}-\x{ff9f})"
     R"(\x{2f00}-\x{2fdf}\x{e40}-\x{e7f}\x{e80}-\x{eff}\x{1780}-\x{17ff}\x{1000}-\x{109f}\x{aa60}-\x{aa7f})"

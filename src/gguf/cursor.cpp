@@ -1,6 +1,5 @@
 #include "gguf/cursor.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace ft {

@@ -1,6 +1,7 @@
 // Reads a header front to back through a small buffer, so that a header of any length costs bounded memory.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "io/file.h"
@@ -9,7 +10,8 @@ namespace ft {
 
 class Cursor {
  public:
-    explicit Cursor(const File& file) : file_(file), size_(file.size()), buffer_(k_buffer_bytes) {}
+    explicit Cursor(const File& file)
+        : file_(file), size_(file.size()), buffer_(std::min<uint64_t>(size_, k_buffer_bytes)) {}
 
     uint64_t position() const { return position_; }
     uint64_t remaining() const { return size_ - position_; }

@@ -36,6 +36,7 @@ class HeaderParser {
     Status parse_value(Value& value);
     Status parse_array(Value& value);
     Status parse_strings(Value& value);
+    Status account(uint64_t bytes);
     Status take(Value& value, uint64_t bytes);
     Status check_bools(const Value& value);
     Status parse_alignment();
@@ -186,6 +187,7 @@ Status HeaderParser::parse_strings(Value& value) {
         return fail(fmt::format("an array of {} strings is larger than the {} bytes that remain", value.count,
                                 cursor_.remaining()));
     }
+    if (Status s = account(value.count * sizeof(uint64_t)); !s) return s.error();
     for (uint64_t i = 0; i < value.count; i++) {
         uint64_t length = 0;
         if (Status s = read(length); !s) return s.error();
@@ -194,23 +196,27 @@ Status HeaderParser::parse_strings(Value& value) {
                                     length, cursor_.remaining()));
         }
         value.bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
-        metadata_bytes_ += sizeof length;
         if (Status s = take(value, length); !s) return s.error();
     }
     value.bytes.shrink_to_fit();
     return {};
 }
 
+// Counts what will be kept in memory, before it is read.
+Status HeaderParser::account(uint64_t bytes) {
+    if (bytes <= k_max_metadata_bytes - metadata_bytes_) {
+        metadata_bytes_ += bytes;
+        return {};
+    }
+    return fail(fmt::format("the metadata have over {} MiB, the limit", k_max_metadata_bytes / k_mib),
+                "The file is damaged, or made for something else than a model.", Code::too_large);
+}
+
 // Appends the next `bytes` bytes to the value.
 Status HeaderParser::take(Value& value, uint64_t bytes) {
     if (bytes > cursor_.remaining())
         return fail(fmt::format("a value of {} bytes, but only {} remain", bytes, cursor_.remaining()));
-    metadata_bytes_ += bytes;
-    if (metadata_bytes_ > k_max_metadata_bytes) {
-        return fail(
-            fmt::format("the metadata so far has over {} MiB, the limit", k_max_metadata_bytes / k_mib),
-            "The file is damaged, or made for something else than a model.", Code::too_large);
-    }
+    if (Status s = account(bytes); !s) return s.error();
     const size_t before = value.bytes.size();
     value.bytes.resize(before + bytes);
     return cursor_.read(value.bytes.data() + before, bytes);

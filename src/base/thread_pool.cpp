@@ -11,10 +11,10 @@ namespace {
 
 // Waking a sleeping thread costs 5-50 us. A decode step has a few hundred runs with a few us of serial work
 // in between, so workers spin across such gaps and sleep in longer ones.
-constexpr auto k_worker_spin = std::chrono::microseconds(40);
+constexpr auto k_worker_spin = std::chrono::microseconds(60);
 // The caller sleeps sooner: where a straggler was descheduled, an idle processor is what lets the system move
 // it.
-constexpr auto k_caller_spin = std::chrono::microseconds(20);
+constexpr auto k_caller_spin = std::chrono::microseconds(40);
 constexpr int k_pauses_per_look_at_the_clock = 16;
 
 uint32_t n_open(uint64_t word) { return static_cast<uint32_t>(word); }

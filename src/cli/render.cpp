@@ -1,0 +1,113 @@
+// freetoken render: a chat template with contexts to texts, for checks against other template engines.
+#include <array>
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/json_lines.h"
+#include "gguf/gguf.h"
+#include "io/file.h"
+#include "text/chat_template.h"
+
+namespace ft::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr uint64_t k_largest_template_bytes = uint64_t{4} << 20;
+
+struct Source {
+    std::string text;
+    ordered_json tokens = ordered_json::object();  // bos_token and eos_token of a model
+};
+
+Expected<std::string> token_text(const Gguf& file, const std::string& key) {
+    const Expected<int64_t> id = file.get_int(key, -1);
+    if (!id) return id.error();
+    if (*id < 0 || !file.has("tokenizer.ggml.tokens")) return std::string();
+    const Expected<std::vector<std::string>> tokens = file.get_strings("tokenizer.ggml.tokens");
+    if (!tokens) return tokens.error();
+    if (*id >= static_cast<int64_t>(tokens->size()))
+        return Error{Code::invalid,
+                     fmt::format("{} is {}, the vocabulary has {} tokens", key, *id, tokens->size()), ""};
+    return (*tokens)[static_cast<size_t>(*id)];
+}
+
+Expected<Source> source_of_model(const std::string& path) {
+    const Expected<Gguf> file = Gguf::open(path, Gguf::Cut::allow);
+    if (!file) return file.error();
+    if (!file->has("tokenizer.chat_template"))
+        return Error{Code::unsupported, fmt::format("{} has no chat template", path_text(path)),
+                     "Name a file with a Jinja template instead."};
+    const Expected<std::string> text = file->get_string("tokenizer.chat_template");
+    if (!text) return text.error();
+    Source source{*text, {}};
+    for (const char* name : {"bos", "eos"}) {
+        const Expected<std::string> token =
+            token_text(*file, fmt::format("tokenizer.ggml.{}_token_id", name));
+        if (!token) return token.error().within(path_text(path));
+        source.tokens[fmt::format("{}_token", name)] = *token;
+    }
+    return source;
+}
+
+Expected<Source> read_source(const std::string& path) {
+    const Expected<std::unique_ptr<File>> file = File::open(path);
+    if (!file) return file.error();
+    const uint64_t size = (*file)->size();
+    std::array<char, 4> magic{};
+    if (size >= magic.size()) {
+        const Status read = (*file)->read_at(0, std::as_writable_bytes(std::span(magic)));
+        if (!read) return read.error();
+    }
+    if (std::string_view(magic.data(), magic.size()) == "GGUF") return source_of_model(path);
+    if (size > k_largest_template_bytes)
+        return Error{Code::too_large,
+                     fmt::format("{} has {} bytes, a template has at most 4 MiB", path_text(path), size),
+                     "Name a GGUF model or a file with a Jinja template."};
+    Source source{std::string(size, '\0'), {}};
+    const Status read = (*file)->read_at(0, std::as_writable_bytes(std::span(source.text)));
+    if (!read) return read.error();
+    return source;
+}
+
+Expected<int> run(const std::string& path, const std::string& now) {
+    if (path.empty())
+        return Error{Code::invalid, "render: no template is named",
+                     "Give a GGUF model or a file with a Jinja template."};
+    RenderOptions options;
+    if (!now.empty()) options.now = parse_local_time(now);
+    if (!now.empty() && !options.now)
+        return Error{Code::invalid, fmt::format("--now {} is no time", printable(now)),
+                     "Write it as 2026-01-31T12:34:56."};
+    const Expected<Source> source = read_source(path);
+    if (!source) return source.error();
+    const Expected<ChatTemplate> parsed = ChatTemplate::parse(source->text);
+    if (!parsed) return parsed.error().within(path_text(path));
+    return answer_lines([&](const ordered_json& line) -> Expected<ordered_json> {
+        ordered_json context = line;
+        for (const auto& [name, token] : source->tokens.items())
+            if (!context.contains(name)) context[name] = token;
+        const Expected<std::string> text = parsed->render(context, options);
+        if (!text) return text.error();
+        return ordered_json{{"text", *text}};
+    });
+}
+
+}  // namespace
+
+Action define_render(CLI::App& app) {
+    const auto path = std::make_shared<std::string>();
+    const auto now = std::make_shared<std::string>();
+    app.add_option(
+           "template", *path,
+           "file with a Jinja template, or GGUF model that has one; reads JSON lines from stdin, each the "
+           "whole context")
+        ->type_name("");
+    app.add_option("--now", *now, "local time that strftime_now says, such as 2026-01-31T12:34:56")
+        ->type_name("TIME");
+    return [path, now] { return run(*path, *now); };
+}
+
+}  // namespace ft::cli

@@ -45,7 +45,7 @@ struct Result {
 Result attend(const Kernels& table, const AttendChunk& chunk, const std::vector<float>& q) {
     Result result;
     result.o.assign(static_cast<size_t>(chunk.dim_v), 7.0f);
-    std::vector<float> scratch(128);
+    std::vector<float> scratch(512);
     const float scale = 1.0f / std::sqrt(static_cast<float>(chunk.dim_k));
     table.attend_chunk(chunk, q.data(), scale, scratch.data(), &result.m, &result.l, result.o.data());
     return result;
@@ -75,6 +75,44 @@ TEST(Attention, EveryTableGivesTheScalarBits) {
                             << table->name << " type " << static_cast<int>(type) << " values "
                             << static_cast<int>(values) << " dims " << shape.dim_k << ", " << shape.dim_v
                             << " positions " << n_pos;
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(Attention, QueriesTogetherGiveTheBitsOfEachAlone) {
+    const int dim_k = 76, dim_v = 84;
+    for (const Kernels* table : tables_to_compare()) {
+        for (const KvType type : {KvType::f16, KvType::f32}) {
+            for (const Values values : k_all_values) {
+                for (const int n_query : {1, 2, 3, 4, 5, 7, 8}) {
+                    const auto k = store_rows(type, 100, dim_k, 0, values, 1);
+                    const auto v = store_rows(type, 100, dim_v, 6, values, 2);
+                    AttendChunk chunk{type,     k.bytes.data(), v.bytes.data(), k.stride,
+                                      v.stride, dim_k,          dim_v,          100};
+                    std::vector<std::vector<float>> q, o;
+                    std::vector<const float*> q_rows;
+                    std::vector<float*> o_rows;
+                    for (int i = 0; i < n_query; ++i) {
+                        q.push_back(make_row(dim_k, values, static_cast<uint64_t>(10 + i)));
+                        o.emplace_back(dim_v, 7.0f);
+                    }
+                    for (auto& row : q) q_rows.push_back(row.data());
+                    for (auto& row : o) o_rows.push_back(row.data());
+                    const int n_pos[] = {100, 99, 1, 37, 40, 38, 33, 32};
+                    std::vector<float> m(8), l(8), scratch(512);
+                    const float scale = 1.0f / std::sqrt(static_cast<float>(dim_k));
+                    table->attend_queries(chunk, n_query, q_rows.data(), n_pos, scale, scratch.data(),
+                                          m.data(), l.data(), o_rows.data());
+                    for (int i = 0; i < n_query; ++i) {
+                        chunk.n_pos = n_pos[i];
+                        const Result expected = attend(k_scalar_kernels, chunk, q[i]);
+                        EXPECT_TRUE(same_bits(m[i], expected.m) && same_bits(l[i], expected.l) &&
+                                    n_different(o[i], expected.o) == 0)
+                            << table->name << " query " << i << " of " << n_query << " values "
+                            << static_cast<int>(values);
                     }
                 }
             }

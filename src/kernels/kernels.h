@@ -59,6 +59,11 @@ struct Kernels {
     // q [dim_k] f32, scratch [128] f32, o [dim_v] f32.
     void (*attend_chunk)(const AttendChunk& chunk, const float* q, float scale, float* scratch, float* m, float* l,
                          float* o);
+    // The same for n_query queries at once, which is faster where they share keys: the heads of a group, neighbouring
+    // tokens. Query i [dim_k] sees the first n_pos[i] of chunk.n_pos positions, 1 or more. scratch [512] f32; m, l
+    // [n_query]; o[i] [dim_v].
+    void (*attend_queries)(const AttendChunk& chunk, int n_query, const float* const* q, const int* n_pos, float scale,
+                           float* scratch, float* m, float* l, float* const* o);
     // Merges chunk (m2, l2, o2) into (m, l, o): the later positions are the second. dim_v values.
     void (*attend_merge)(float* m, float* l, float* o, float m2, float l2, const float* o2, int dim_v);
 

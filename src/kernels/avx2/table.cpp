@@ -27,6 +27,7 @@ constexpr Kernels k_avx2_kernels = {
     .add = avx2::add,
     .scale_add = avx2::scale_add,
     .attend_chunk = avx2::attend_chunk,
+    .attend_queries = avx2::attend_queries,
     .attend_merge = avx2::attend_merge,
     .delta_step = avx2::delta_step,
     .conv_silu = avx2::conv_silu,

@@ -36,6 +36,15 @@ inline void attend_chunk(const AttendChunk& chunk, const float* q, float scale, 
     }
 }
 
+inline void attend_queries(const AttendChunk& chunk, int n_query, const float* const* q, const int* n_pos,
+                           float scale, float* scratch, float* m, float* l, float* const* o) {
+    for (int i = 0; i < n_query; ++i) {
+        AttendChunk seen = chunk;
+        seen.n_pos = n_pos[i];
+        attend_chunk(seen, q[i], scale, scratch, &m[i], &l[i], o[i]);
+    }
+}
+
 inline void attend_merge(float* m, float* l, float* o, float m2, float l2, const float* o2, int dim_v) {
     const float both = m2 > *m ? m2 : *m;
     const float first = exp_of(Lane1{*m - both}).v;

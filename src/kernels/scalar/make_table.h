@@ -30,6 +30,7 @@ constexpr Kernels k_table = {
     .add = add,
     .scale_add = scale_add,
     .attend_chunk = attend_chunk,
+    .attend_queries = attend_queries,
     .attend_merge = attend_merge,
     .delta_step = delta_step,
     .conv_silu = conv_silu,

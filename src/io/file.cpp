@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <random>
 #include <system_error>
 
 #include "base/bytes.h"
@@ -16,6 +18,7 @@ namespace ft {
 
 namespace {
 
+constexpr int k_probes = 4;
 constexpr uint64_t k_direct_block = 4096;  // satisfies every drive's alignment for O_DIRECT in practice
 
 struct Descriptor {
@@ -38,6 +41,7 @@ class DiskFile final : public File {
     Status read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const override;
 
  private:
+    bool seems_cached(uint64_t offset, uint64_t bytes) const;
     size_t read_from_cache(uint64_t offset, std::span<std::byte> to) const;
     Status read_direct(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const;
     Error cut_at(uint64_t offset, uint64_t bytes) const;
@@ -83,13 +87,24 @@ Status DiskFile::read_at(uint64_t offset, std::span<std::byte> to) const {
     return {};
 }
 
+// Whether a few bytes of the range, each time others, are all in the page cache. A byte that is not may bring
+// its page in, so fixed places would look cached after a few loads, and a long read that misses would start
+// reading ahead.
+bool DiskFile::seems_cached(uint64_t offset, uint64_t bytes) const {
+    std::minstd_rand random(
+        static_cast<uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
+    for (int i = 0; i < k_probes; i++) {
+        std::byte byte{};
+        if (read_from_cache(offset + random() % bytes, {&byte, 1}) == 0) return false;
+    }
+    return true;
+}
+
 // Copies what the page cache holds from `offset` on, up to the first page that is not there.
-// One byte is asked for first: a larger request that misses would start reading ahead into the cache.
 size_t DiskFile::read_from_cache(uint64_t offset, std::span<std::byte> to) const {
     size_t done = 0;
     while (done < to.size()) {
-        const size_t want = done == 0 ? 1 : to.size() - done;
-        struct iovec part = {to.data() + done, want};
+        struct iovec part = {to.data() + done, to.size() - done};
         const ssize_t got = ::preadv2(cached_.fd, &part, 1, static_cast<off_t>(offset + done), RWF_NOWAIT);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
@@ -128,7 +143,8 @@ Status DiskFile::read_direct(uint64_t offset, std::span<std::byte> to, std::span
 
 Status DiskFile::read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const {
     if (direct_.fd < 0 || scratch.size() < k_direct_block) return read_at(offset, to);
-    const size_t done = read_from_cache(offset, to);
+    if (to.empty()) return {};
+    const size_t done = seems_cached(offset, to.size()) ? read_from_cache(offset, to) : 0;
     if (done == to.size()) return {};
     return read_direct(offset + done, to.subspan(done), scratch);
 }

@@ -19,11 +19,29 @@ namespace {
 constexpr uint64_t k_chunk_bytes = 2 * k_mib;
 constexpr size_t k_block_bytes = 4096;
 
-// Chunks in the order of the files, cut at multiples of k_chunk_bytes of the file, so that direct reads stay
-// aligned.
+// In the order of the files; neighbours in file and memory alike become one, so that only their outer ends
+// are ragged.
+std::vector<LoadRange> sorted_and_joined(std::span<const LoadRange> ranges) {
+    std::vector<LoadRange> sorted(ranges.begin(), ranges.end());
+    std::sort(sorted.begin(), sorted.end(), [](const LoadRange& a, const LoadRange& b) {
+        return a.file != b.file ? std::less<>()(a.file, b.file) : a.offset < b.offset;
+    });
+    std::vector<LoadRange> joined;
+    for (const LoadRange& range : sorted) {
+        LoadRange* last = joined.empty() ? nullptr : &joined.back();
+        const bool follows = last != nullptr && last->file == range.file &&
+                             last->offset + last->to.size() == range.offset &&
+                             last->to.data() + last->to.size() == range.to.data();
+        if (follows) last->to = {last->to.data(), last->to.size() + range.to.size()};
+        else joined.push_back(range);
+    }
+    return joined;
+}
+
+// Cut at multiples of k_chunk_bytes of the file, so that direct reads stay aligned.
 std::vector<LoadRange> cut_into_chunks(std::span<const LoadRange> ranges) {
     std::vector<LoadRange> chunks;
-    for (const LoadRange& range : ranges) {
+    for (const LoadRange& range : sorted_and_joined(ranges)) {
         uint64_t done = 0;
         while (done < range.to.size()) {
             const uint64_t at = range.offset + done;
@@ -33,9 +51,6 @@ std::vector<LoadRange> cut_into_chunks(std::span<const LoadRange> ranges) {
             done += bytes;
         }
     }
-    std::sort(chunks.begin(), chunks.end(), [](const LoadRange& a, const LoadRange& b) {
-        return a.file != b.file ? std::less<>()(a.file, b.file) : a.offset < b.offset;
-    });
     return chunks;
 }
 

@@ -84,6 +84,17 @@ TEST(Load, FillsEveryRangeOfEveryFile) {
     }
 }
 
+TEST(Load, NeighboursAreReadTogether) {
+    const FakeFile file("a");
+    std::vector<std::byte> target(2 * k_mib);
+    std::vector<LoadRange> ranges;
+    for (size_t i = 0; i < 1000; i++)
+        ranges.push_back({&file, i * 2000, std::span(target).subspan(i * 2000, 2000)});
+    ASSERT_TRUE(load_ranges(ranges));
+    EXPECT_EQ(file.reads, 1);
+    for (size_t at = 0; at < 2000000; at++) ASSERT_EQ(target[at], FakeFile::byte_at(at));
+}
+
 TEST(Load, NothingToLoadIsDone) { EXPECT_TRUE(load_ranges({})); }
 
 TEST(Load, AFailedReadEndsItWithTheFilesName) {

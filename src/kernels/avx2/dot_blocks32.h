@@ -11,7 +11,7 @@
 // Layouts of signed codes say k_bytes, row_codes, tile_codes, scales(w, stride, d).
 #pragma once
 
-#include "kernels/avx2/dot_signed.h"
+#include "kernels/avx2/dot_tile16.h"
 #include "kernels/avx2/dot_tile8.h"
 #include "kernels/avx2/matmul_rows.h"
 #include "kernels/avx2/pack_rows.h"
@@ -22,12 +22,6 @@ namespace ft::avx2 {
 struct alignas(64) Pack32 {
     Vec w[64][2];
     VecF d[8][2], m[8][2];
-};
-
-// Tile scratch of signed codes.
-struct alignas(64) PackSigned32 {
-    Vec w[64][2], magnitude[64][2];
-    VecF d[8][2];
 };
 
 namespace {
@@ -145,11 +139,9 @@ struct DotSigned32 {
     }
 };
 
-// |code| x (activation with the code's sign), two columns to a 16-bit item, then at once widened: no two of
-// them fit.
 template <class Layout>
 struct TileSigned32 {
-    using Pack = PackSigned32;
+    using Pack = Pack16;
     static constexpr ActKind k_acts = ActKind::q8_32;
     static constexpr size_t k_group_bytes = 8 * Layout::k_bytes;
 
@@ -158,36 +150,13 @@ struct TileSigned32 {
             for (int b = 0; b < n / 32; b++) {
                 Vec q[8];
                 Layout::tile_codes(w + b * Layout::k_bytes, stride, q);
-                for (int i = 0; i < 8; i++) {
-                    pack.w[8 * b + i][v] = q[i];
-                    pack.magnitude[8 * b + i][v] = _mm256_abs_epi8(q[i]);
-                }
+                for (int i = 0; i < 8; i++) put_columns(pack, 8 * b + i, v, q[i]);
                 pack.d[b][v] = Layout::scales(w + b * Layout::k_bytes, stride);
             }
     }
-
     template <int n_token>
     static void run(const Pack& pack, const Token* tokens, int64_t g, int n, TileSums* sums) {
-        const Vec one = _mm256_set1_epi16(1);
-        const int8_t* q[n_token];
-        VecF p[n_token][2];
-        for (int t = 0; t < n_token; t++) {
-            q[t] = tokens[t].q + 256 * g;
-            p[t][0] = p[t][1] = _mm256_setzero_ps();
-        }
-#pragma GCC unroll 1
-        for (int b = 0; b < n / 32; b++) {
-            Vec sum[n_token][2];
-            for (int t = 0; t < n_token; t++) sum[t][0] = sum[t][1] = _mm256_setzero_si256();
-            add_signed<8, n_token>(pack.w + 8 * b, pack.magnitude + 8 * b, q, 8 * b, one, one, sum);
-#pragma GCC unroll 4
-            for (int t = 0; t < n_token; t++)
-                for (int v = 0; v < 2; v++)
-                    p[t][v] = _mm256_add_ps(p[t][v], scaled(pack.d[b][v], tokens[t].d[8 * g + b], sum[t][v]));
-        }
-#pragma GCC unroll 4
-        for (int t = 0; t < n_token; t++)
-            for (int v = 0; v < 2; v++) add_partial(sums[t] + 8 * v, g, p[t][v]);
+        run_tile16_by32<n_token>(pack, tokens, g, n, sums);
     }
 };
 

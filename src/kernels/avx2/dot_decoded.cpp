@@ -10,7 +10,7 @@ namespace {
 
 template <void (*decode)(const uint8_t*, SuperBlock&), size_t bytes>
 struct TileDecoded {
-    using Pack = PackSigned256;
+    using Pack = Pack16;
     static constexpr ActKind k_acts = ActKind::q8_256;
     static constexpr size_t k_group_bytes = bytes;
 
@@ -27,12 +27,12 @@ struct TileDecoded {
                 d[r] = block.d;
             }
             put_code_rows(rows, v, pack);
-            pack.d[v] = _mm256_load_ps(d);
+            pack.d[0][v] = _mm256_load_ps(d);
         }
     }
     template <int n_token>
     static void run(const Pack& pack, const Token* tokens, int64_t g, int, TileSums* sums) {
-        run_signed256<n_token>(pack, tokens, g, sums);
+        run_tile16_by256<n_token>(pack, tokens, g, sums);
     }
 };
 

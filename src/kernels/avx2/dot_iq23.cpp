@@ -160,7 +160,7 @@ struct LayoutIQ3_S {
 
 template <class Layout>
 void matmul_book(const MatMul& m) {
-    m.n_token < 3 ? matmul_rows<DotSigned256<Layout>>(m) : matmul_tiles<TileSigned256<Layout>>(m);
+    m.n_token < 2 ? matmul_rows<DotSigned256<Layout>>(m) : matmul_tiles<TileSigned256<Layout>>(m);
 }
 
 }  // namespace

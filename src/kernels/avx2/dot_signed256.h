@@ -7,18 +7,11 @@
 //   d(w, stride)               d of 8 rows, with the power of two that scales and codes leave to it
 #pragma once
 
-#include "kernels/avx2/dot_signed.h"
+#include "kernels/avx2/dot_tile16.h"
 #include "kernels/avx2/matmul_rows.h"
-#include "kernels/avx2/matmul_tiles.h"
 #include "kernels/avx2/pack_rows.h"
 
 namespace ft::avx2 {
-
-struct alignas(64) PackSigned256 {
-    Vec w[64][2], magnitude[64][2];
-    Vec scale[16][2];
-    VecF d[2];
-};
 
 namespace {
 
@@ -70,44 +63,25 @@ struct CodeRows {
     alignas(64) int16_t scale[8][16];  // as a Layout's scales()
 };
 
-inline void put_code_rows(const CodeRows& rows, int v, PackSigned256& pack) {
+// |code x scale| must stay within 16 bits.
+inline void put_code_rows(const CodeRows& rows, int v, Pack16& pack) {
+    Vec scales[8];
+    for (int r = 0; r < 8; r++) scales[r] = load(rows.scale[r]);
+    Vec by_column[8];
+    interleave_items(scales, by_column);
     for (int i = 0; i < 16; i++) {
+        const Vec both = by_column[i / 2];
+        const Vec scale =
+            twice_in_lanes(i % 2 == 0 ? _mm256_castsi256_si128(both) : _mm256_extracti128_si256(both, 1));
         Vec q[4];
         interleave_rows(reinterpret_cast<const std::byte*>(rows.code[0] + 16 * i), 256, q);
-        for (int c = 0; c < 4; c++) {
-            pack.w[4 * i + c][v] = q[c];
-            pack.magnitude[4 * i + c][v] = _mm256_abs_epi8(q[c]);
-        }
+        for (int c = 0; c < 4; c++) put_columns(pack, 4 * i + c, v, q[c], scale);
     }
-    for (int i = 0; i < 16; i++) {
-        alignas(32) int16_t twice_each[16];
-        for (int r = 0; r < 8; r++) twice_each[2 * r] = twice_each[2 * r + 1] = rows.scale[r][i];
-        pack.scale[i % 8 * 2 + i / 8][v] = load(twice_each);
-    }
-}
-
-template <int n_token>
-[[gnu::always_inline]] inline void run_signed256(const PackSigned256& pack, const Token* tokens, int64_t g,
-                                                 TileSums* sums) {
-    const int8_t* q[n_token];
-    Vec sum[n_token][2];
-    for (int t = 0; t < n_token; t++) {
-        q[t] = tokens[t].q + 256 * g;
-        sum[t][0] = sum[t][1] = _mm256_setzero_si256();
-    }
-#pragma GCC unroll 1
-    for (int j = 0; j < 16; j++)
-        add_signed<4, n_token>(pack.w + 4 * j, pack.magnitude + 4 * j, q, 4 * j, pack.scale[j][0],
-                               pack.scale[j][1], sum);
-#pragma GCC unroll 4
-    for (int t = 0; t < n_token; t++)
-        for (int v = 0; v < 2; v++)
-            add_partial(sums[t] + 8 * v, g, scaled(pack.d[v], tokens[t].d[g], sum[t][v]));
 }
 
 template <class Layout>
 struct TileSigned256 {
-    using Pack = PackSigned256;
+    using Pack = Pack16;
     static constexpr ActKind k_acts = ActKind::q8_256;
     static constexpr size_t k_group_bytes = Layout::k_bytes;
 
@@ -120,12 +94,12 @@ struct TileSigned256 {
                 put_codes<0>(layout, w + r * stride, rows.code[r]);
             }
             put_code_rows(rows, v, pack);
-            pack.d[v] = layout.d(w, stride);
+            pack.d[0][v] = layout.d(w, stride);
         }
     }
     template <int n_token>
     static void run(const Pack& pack, const Token* tokens, int64_t g, int, TileSums* sums) {
-        run_signed256<n_token>(pack, tokens, g, sums);
+        run_tile16_by256<n_token>(pack, tokens, g, sums);
     }
 
  private:

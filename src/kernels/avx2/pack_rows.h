@@ -58,4 +58,27 @@ template <int half>
     return _mm256_shuffle_epi8(twice(bytes), control);
 }
 
+// 8 registers of 16-bit items, one per row: half L of out[k] = item k of half L of rows 0..7.
+[[gnu::always_inline]] inline void interleave_items(const Vec* rows, Vec* out) {
+    for (int h = 0; h < 2; h++) {
+        Vec pairs[4], fours[4];
+        for (int r = 0; r < 4; r++)
+            pairs[r] = h == 0 ? _mm256_unpacklo_epi16(rows[2 * r], rows[2 * r + 1])
+                              : _mm256_unpackhi_epi16(rows[2 * r], rows[2 * r + 1]);
+        for (int r = 0; r < 2; r++) {
+            fours[r] = _mm256_unpacklo_epi32(pairs[2 * r], pairs[2 * r + 1]);
+            fours[2 + r] = _mm256_unpackhi_epi32(pairs[2 * r], pairs[2 * r + 1]);
+        }
+        for (int i = 0; i < 2; i++) {
+            out[4 * h + 2 * i] = _mm256_unpacklo_epi64(fours[2 * i], fours[2 * i + 1]);
+            out[4 * h + 2 * i + 1] = _mm256_unpackhi_epi64(fours[2 * i], fours[2 * i + 1]);
+        }
+    }
+}
+
+// 8 items of 16 bits, each twice in its lane.
+[[gnu::always_inline]] inline Vec twice_in_lanes(Half items) {
+    return join(_mm_unpacklo_epi16(items, items), _mm_unpackhi_epi16(items, items));
+}
+
 }  // namespace ft::avx2

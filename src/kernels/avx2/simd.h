@@ -60,6 +60,13 @@ template <class T>
 // spill, which costs up to half of the speed.
 [[gnu::always_inline]] inline void keep(Vec& v) { asm volatile("" : "+x"(v)); }
 
+// A constant that stays in a register or on the stack. Compilers build constants anew from general registers
+// inside loops, three instructions each, when they run out of vector registers.
+[[gnu::always_inline]] inline Vec pinned(Vec v) {
+    asm("" : "+x"(v));
+    return v;
+}
+
 // Neighbours of two registers added: with 16-, 32- and 64-bit items the first levels of a tree over four
 // registers.
 [[gnu::always_inline]] inline Vec add_pairs16(Vec a, Vec b) {

@@ -3,6 +3,8 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -39,17 +41,23 @@ std::vector<utf8proc_int32_t> decomposed(std::string_view text) {
     return codes;
 }
 
-// utf8proc sorts marks by exchanging neighbours, which long runs of them make quadratic.
+// By rising class, marks of equal class as they stand. utf8proc does it by exchanging neighbours, which long
+// runs make quadratic.
+void order_run(std::span<utf8proc_int32_t> run) {
+    std::vector<std::pair<size_t, utf8proc_int32_t>> keyed(run.size());
+    for (size_t i = 0; i < run.size(); ++i)
+        keyed[i] = {static_cast<size_t>(combining_class(run[i])) * run.size() + i, run[i]};
+    std::sort(keyed.begin(), keyed.end());
+    for (size_t i = 0; i < run.size(); ++i) run[i] = keyed[i].second;
+}
+
 void order_marks(std::vector<utf8proc_int32_t>& codes) {
     const auto is_mark = [](utf8proc_int32_t code) { return code >= 0x300 && combining_class(code) != 0; };
     for (auto begin = codes.begin();;) {
         begin = std::find_if(begin, codes.end(), is_mark);
         if (begin == codes.end()) return;
         const auto end = std::find_if_not(begin, codes.end(), is_mark);
-        if (end - begin > 1)
-            std::stable_sort(begin, end, [](utf8proc_int32_t a, utf8proc_int32_t b) {
-                return combining_class(a) < combining_class(b);
-            });
+        if (end - begin > 1) order_run({begin, end});
         begin = end;
     }
 }

@@ -15,8 +15,7 @@ struct Group {
 }  // namespace
 
 SpecialTokens::SpecialTokens(std::vector<std::pair<std::string, int32_t>> tokens) {
-    std::stable_sort(tokens.begin(), tokens.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(tokens.begin(), tokens.end());
     std::vector<Group> groups{{0, tokens.size(), 0}};  // groups[i] belongs to nodes_[i]
     nodes_.resize(1);
     labels_.resize(1);

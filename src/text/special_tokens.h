@@ -13,7 +13,7 @@ namespace ft {
 class SpecialTokens {
  public:
     SpecialTokens() = default;
-    // Of equal texts the first counts; empty ones are left out.
+    // Of equal texts the lowest id counts; empty ones are left out.
     explicit SpecialTokens(std::vector<std::pair<std::string, int32_t>> tokens);
 
     struct Match {

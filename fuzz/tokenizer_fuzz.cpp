@@ -5,9 +5,9 @@
 
 #include "text/nfc.h"
 #include "text/pretokenizer_rules.h"
-#include "text/test_vocabulary.h"
 #include "text/text_stream.h"
 #include "text/utf8.h"
+#include "text/vocabulary_for_test.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "text/test_vocabulary.h"
 #include "text/utf8.h"
+#include "text/vocabulary_for_test.h"
 
 namespace ft {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/pretokenizer.h"
-#include "text/test_vocabulary.h"
+#include "text/vocabulary_for_test.h"
 
 namespace ft {
 namespace {

@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t k_max_keys = 1 << 16;
 constexpr uint64_t k_max_tensors = 1 << 18;
 constexpr uint64_t k_max_metadata_bytes = 128 * k_mib;
+constexpr uint64_t k_max_elements = 1 << 22;  // of an array; the longest real ones have some 600,000
 constexpr uint64_t k_max_key_length = 65535;
 constexpr uint64_t k_max_name_length = 255;
 constexpr uint64_t k_min_key_bytes = 13;     // length, an empty key, type, one byte
@@ -170,6 +171,9 @@ Status HeaderParser::parse_array(Value& value) {
     if (Status s = read(value.count); !s) return s.error();
     if (element >= k_value_types) return fail(fmt::format("an array of unknown value type {}", element));
     value.element = static_cast<ValueType>(element);
+    if (value.count > k_max_elements)
+        return fail(fmt::format("an array of {} {}, at most {} elements are allowed", value.count,
+                                value_type_name(value.element), k_max_elements));
     if (value.element == ValueType::array) return fail("an array of arrays, which is not supported");
     if (value.element == ValueType::string) return parse_strings(value);
     const uint64_t size = value_bytes(value.element);

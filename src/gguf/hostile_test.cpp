@@ -88,11 +88,11 @@ TEST(HostileFile, NoCountMakesALargeAllocation) {
     };
     EXPECT_THAT(refused(Raw().head(uint64_t{1} << 40, 0)), HasSubstr("tensors"));
     EXPECT_THAT(refused(Raw().head(0, uint64_t{1} << 40)), HasSubstr("keys"));
-    EXPECT_THAT(refused(Raw().head(0, 1).key("x", 8).number(uint64_t{1} << 45)), HasSubstr("'x'"));
+    EXPECT_THAT(refused(Raw().head(0, 1).key("x", 8).number(uint64_t{1} << 45)), HasSubstr("MiB"));
     EXPECT_THAT(refused(Raw().head(0, 1).key("x", 9).number<uint32_t>(8).number(uint64_t{1} << 45)),
-                HasSubstr("MiB"));
+                HasSubstr("at most 4194304"));
     EXPECT_THAT(refused(Raw().head(0, 1).key("x", 9).number<uint32_t>(10).number(uint64_t{1} << 45)),
-                HasSubstr("MiB"));
+                HasSubstr("at most 4194304"));
 }
 
 TEST(HostileFile, Keys) {
@@ -120,7 +120,9 @@ TEST(HostileFile, Arrays) {
     };
     EXPECT_THAT(refusal(array(4, k_huge).data(64)),
                 AllOf(HasSubstr("'x.many'"), HasSubstr("2305843009213693952")));
-    EXPECT_THAT(refusal(array(8, k_huge).data(64)), AllOf(HasSubstr("'x.many'"), HasSubstr("strings")));
+    EXPECT_THAT(refusal(array(8, k_huge).data(64)), AllOf(HasSubstr("'x.many'"), HasSubstr("at most")));
+    EXPECT_THAT(refusal(array(8, 1000).data(64)), AllOf(HasSubstr("'x.many'"), HasSubstr("1000 strings")));
+    EXPECT_THAT(refusal(array(4, 1000).data(64)), AllOf(HasSubstr("'x.many'"), HasSubstr("1000 uint32")));
     EXPECT_THAT(refusal(array(0, uint64_t{1} << 32).data(64)), HasSubstr("'x.many'"));
     EXPECT_THAT(refusal(array(77, 1).data(64)), AllOf(HasSubstr("'x.many'"), HasSubstr("77")));
     EXPECT_THAT(refusal(array(9, 1).data(64)), AllOf(HasSubstr("'x.many'"), HasSubstr("array of arrays")));

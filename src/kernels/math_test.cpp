@@ -34,8 +34,8 @@ double exact_gelu(double x) { return 0.5 * x * (1 + std::tanh(0.79788456f * x * 
 // softplus rounds 1 + e^x to f32, gelu 1 + tanh: what they lose is absolute, so their ranges end where that
 // begins.
 const Function k_functions[] = {
-    {"exp", exp_f32, avx2::exp_all, [](double x) { return std::exp(x); }, -103.9f, 88.7f, 1.1},
-    {"log", log_f32, avx2::log_all, [](double x) { return std::log(x); }, 0x1p-149f, 0x1.fffffep127f, 1.2},
+    {"exp", exp_f32, avx2::exp_all, [](double x) { return std::exp(x); }, -103.9f, 88.7f, 0.9},
+    {"log", log_f32, avx2::log_all, [](double x) { return std::log(x); }, 0x1p-149f, 0x1.fffffep127f, 0.8},
     {"softplus", softplus_f32, avx2::softplus_all, exact_softplus, 0.0f, 0x1.fffffep127f, 3.0},
     {"sigmoid", sigmoid_f32, avx2::sigmoid_all, exact_sigmoid, -80.0f, 0x1.fffffep127f, 2.5},
     {"tanh", tanh_f32, avx2::tanh_all, [](double x) { return std::tanh(x); }, -0x1.fffffep127f,
@@ -57,7 +57,7 @@ TEST_P(Math, IsAccurate) {
     const Function& f = GetParam();
     double worst = 0;
     float worst_at = 0;
-    for (uint64_t pattern = 0; pattern < 1ull << 32; pattern += 997) {
+    for (uint64_t pattern = 0; pattern < 1ull << 32; pattern += 4999) {
         const float x = std::bit_cast<float>(static_cast<uint32_t>(pattern));
         if (!(x >= f.low && x <= f.high)) continue;
         const double error = ulps(f.scalar(x), f.exact(x));
@@ -77,7 +77,7 @@ TEST_P(Math, VectorsGiveTheSameBits) {
     std::vector<float> x = {0.0f,  -0.0f,  1.0f,   -1.0f,   k_inf,     -k_inf,     k_nan,       0x1p-149f,
                             20.0f, 20.01f, 0.625f, 0.6249f, 88.72284f, 88.72283f,  -103.97208f, -87.33655f,
                             100.f, -150.f, 1e30f,  -1e30f,  0x1p-126f, -0x1p-126f, -103.27893f, -104.0f};
-    for (uint64_t pattern = 0; pattern < 1ull << 32; pattern += 499)
+    for (uint64_t pattern = 0; pattern < 1ull << 32; pattern += 2003)
         x.push_back(std::bit_cast<float>(static_cast<uint32_t>(pattern)));
     std::vector<float> out(x.size());
     f.avx2(x.data(), static_cast<int64_t>(x.size()), out.data());

@@ -17,6 +17,7 @@ struct Parts {
     std::string_view left, right;
     std::string both;
     std::array<uint64_t, 3> hash{};
+    int32_t left_id = -1, right_id = -1, both_id = -1;
 };
 
 void read_parts(std::string_view merge, const TokenIndex& index, Parts& parts) {
@@ -39,14 +40,18 @@ MergeTable::MergeTable(const Vocabulary& vocabulary, const TokenIndex& index) {
         const size_t n = std::min(k_batch, merges.size() - begin);
         for (size_t i = 0; i < n; ++i) read_parts(merges[begin + i], index, batch[i]);
         for (size_t i = 0; i < n; ++i) {
+            Parts& parts = batch[i];
+            parts.left_id = index.find(parts.left, parts.hash[0]);
+            parts.right_id = index.find(parts.right, parts.hash[1]);
+            parts.both_id = index.find(parts.both, parts.hash[2]);
+            __builtin_prefetch(&slots_[slot_of(parts.left_id, parts.right_id)]);
+        }
+        for (size_t i = 0; i < n; ++i) {
             const Parts& parts = batch[i];
-            const int32_t left = index.find(parts.left, parts.hash[0]);
-            const int32_t right = index.find(parts.right, parts.hash[1]);
-            const int32_t both = index.find(parts.both, parts.hash[2]);
-            if (left < 0 || right < 0 || both < 0) {
+            if (parts.left_id < 0 || parts.right_id < 0 || parts.both_id < 0) {
                 ++lost;
             } else {
-                add(left, right, {static_cast<uint32_t>(begin + i), both});
+                add(parts.left_id, parts.right_id, {static_cast<uint32_t>(begin + i), parts.both_id});
             }
         }
     }

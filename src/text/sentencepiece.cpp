@@ -19,14 +19,17 @@ class Neighbours {
  public:
     Neighbours() : bits_(k_bits / 64) {}
 
+    // A token that is no UTF-8 matches no text, so what it adds does not matter.
     void add(std::string_view token) {
-        for (size_t at = 0; at < token.size();) {
-            const size_t next = at + static_cast<size_t>(utf8_at(token, at).size);
-            if (next >= token.size()) return;
-            const size_t bit = bit_of(token.substr(at, next - at),
-                                      token.substr(next, static_cast<size_t>(utf8_at(token, next).size)));
-            bits_[bit / 64] |= uint64_t{1} << (bit % 64);
-            at = next;
+        std::string_view last;
+        while (!token.empty()) {
+            const std::string_view next = token.substr(0, static_cast<size_t>(utf8_size(token[0])));
+            if (!last.empty()) {
+                const size_t bit = bit_of(last, next);
+                bits_[bit / 64] |= uint64_t{1} << (bit % 64);
+            }
+            last = next;
+            token.remove_prefix(next.size());
         }
     }
 

@@ -12,7 +12,7 @@ namespace ft {
 // n elements of T, aligned to `alignment` bytes, zero-filled. A load that crosses a cache line costs two.
 template <class T>
 class Buffer {
-   public:
+ public:
     Buffer() = default;
     explicit Buffer(size_t n, size_t alignment = 64)
         : data_(static_cast<T*>(::operator new(n * sizeof(T) + 64, std::align_val_t(alignment))),
@@ -28,7 +28,7 @@ class Buffer {
     std::span<T> span() { return {data(), size_}; }
     std::span<const T> span() const { return {data(), size_}; }
 
-   private:
+ private:
     struct Free {
         std::align_val_t alignment{64};
         void operator()(T* p) const { ::operator delete(static_cast<void*>(p), alignment); }

@@ -10,7 +10,8 @@
 
 namespace ft {
 
-static_assert(std::endian::native == std::endian::little, "GGUF files are little-endian and are read as they are");
+static_assert(std::endian::native == std::endian::little,
+              "GGUF files are little-endian and are read as they are");
 
 constexpr uint64_t k_kib = 1024;
 constexpr uint64_t k_mib = 1024 * k_kib;

@@ -11,7 +11,8 @@ namespace ft {
 
 inline void check(bool ok, std::string_view sentence,
                   const std::source_location& at = std::source_location::current()) {
-    if (!ok) [[unlikely]] check_failed(sentence, at);
+    if (!ok) [[unlikely]]
+        check_failed(sentence, at);
 }
 
 }  // namespace ft

@@ -19,16 +19,22 @@ int64_t nearest(double x) { return static_cast<int64_t>(x < 0 ? x - 0.5 : x + 0.
 
 // x in [-pi/4, pi/4]; Taylor series to x^17 and x^16, evaluated from the smallest term.
 double sin_core(double x) {
-    constexpr double c[] = {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0,
-                            -1.0 / 1307674368000.0, 1.0 / 355687428096000.0};
+    constexpr double c[] = {-1.0 / 6,
+                            1.0 / 120,
+                            -1.0 / 5040,
+                            1.0 / 362880,
+                            -1.0 / 39916800,
+                            1.0 / 6227020800.0,
+                            -1.0 / 1307674368000.0,
+                            1.0 / 355687428096000.0};
     const double s = x * x;
     double sum = c[7];
     for (int i = 6; i >= 0; i--) sum = sum * s + c[i];
     return x + x * s * sum;
 }
 double cos_core(double x) {
-    constexpr double c[] = {-1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
-                            -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
+    constexpr double c[] = {-1.0 / 2,       1.0 / 24,        -1.0 / 720,           1.0 / 40320,
+                            -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
     const double s = x * x;
     double sum = c[7];
     for (int i = 6; i >= 0; i--) sum = sum * s + c[i];
@@ -40,10 +46,14 @@ double circular(double x, int64_t quarter) {
     const int64_t n = nearest(x * k_two_over_pi);
     const double r = (x - static_cast<double>(n) * k_half_pi_high) - static_cast<double>(n) * k_half_pi_low;
     switch ((n + quarter) & 3) {
-        case 0: return sin_core(r);
-        case 1: return cos_core(r);
-        case 2: return -sin_core(r);
-        default: return -cos_core(r);
+        case 0:
+            return sin_core(r);
+        case 1:
+            return cos_core(r);
+        case 2:
+            return -sin_core(r);
+        default:
+            return -cos_core(r);
     }
 }
 

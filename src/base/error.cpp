@@ -11,7 +11,12 @@ namespace {
 size_t utf8_length(std::string_view text, size_t at) {
     const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
     const unsigned lead = byte(at);
-    const size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    const size_t length = lead < 0x80   ? 1
+                          : lead < 0xC2 ? 0
+                          : lead < 0xE0 ? 2
+                          : lead < 0xF0 ? 3
+                          : lead < 0xF5 ? 4
+                                        : 0;
     for (size_t i = 1; i < length; i++)
         if ((byte(at + i) & 0xC0) != 0x80) return 0;
     if ((lead == 0xE0 && byte(at + 1) < 0xA0) || (lead == 0xED && byte(at + 1) > 0x9F) ||
@@ -52,9 +57,12 @@ std::string Error::sentence() const {
 
 int exit_status(const Error& error) {
     switch (error.code) {
-        case Code::negative: return 1;
-        case Code::internal: return 70;
-        default: return 2;
+        case Code::negative:
+            return 1;
+        case Code::internal:
+            return 70;
+        default:
+            return 2;
     }
 }
 

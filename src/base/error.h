@@ -1,5 +1,5 @@
-// The one form of failure: Expected<T> holds a value or an Error, and an Error is a sentence that names the thing
-// with its numbers, and what to do next. No exception crosses a folder's boundary.
+// The one form of failure: Expected<T> holds a value or an Error, and an Error is a sentence that names the
+// thing with its numbers, and what to do next. No exception crosses a folder's boundary.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ enum class Code {
 
 struct Error {
     Code code = Code::invalid;
-    std::string what;    // names the thing and the place: "model.gguf: tensor blk.3.ffn_down.weight ends at byte 9"
+    std::string
+        what;  // names the thing and the place: "model.gguf: tensor blk.3.ffn_down.weight ends at byte 9"
     std::string remedy;  // what to do about it; may be empty
 
     // The same error seen from a caller: "PLACE: what".
@@ -41,13 +42,13 @@ struct Error {
 // 2 for what the user can mend, 1 for a check that says no, 70 for our own bugs.
 int exit_status(const Error& error);
 
-// text with control characters and invalid UTF-8 written as \xHH, cut to `most` bytes with an ellipsis: for names that
-// come from a file.
+// text with control characters and invalid UTF-8 written as \xHH, cut to `most` bytes with an ellipsis: for
+// names that come from a file.
 std::string printable(std::string_view text, size_t most = 200);
 
 template <class T>
 class [[nodiscard]] Expected {
-   public:
+ public:
     Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}
     Expected(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
@@ -62,7 +63,7 @@ class [[nodiscard]] Expected {
         return std::get<1>(state_);
     }
 
-   private:
+ private:
     T& value() {
         check(state_.index() == 0, "value of an Expected that holds an error");
         return std::get<0>(state_);
@@ -76,7 +77,7 @@ class [[nodiscard]] Expected {
 
 // Success without a value, or an Error:  Status s = write(...);  if (!s) return s.error();
 class [[nodiscard]] Status {
-   public:
+ public:
     Status() = default;
     Status(Error error) : failed_(true), error_(std::move(error)) {}
     explicit operator bool() const { return !failed_; }
@@ -85,7 +86,7 @@ class [[nodiscard]] Status {
         return error_;
     }
 
-   private:
+ private:
     bool failed_ = false;
     Error error_;
 };

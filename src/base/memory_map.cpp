@@ -9,7 +9,8 @@ namespace ft {
 Expected<MemoryMap> MemoryMap::reserve(size_t bytes, bool huge_pages) {
     MemoryMap map;
     const size_t size = std::max<size_t>(bytes, 1);
-    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* at =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return Error{Code::too_large, fmt::format("the system gives no {} bytes of memory", bytes),
                      "Choose a smaller model or context, or raise the limit of address space (ulimit -v)."};

@@ -1,5 +1,5 @@
-// Anonymous memory that costs nothing until it is written: for caches that are sized for the longest context, and for
-// weights whose place is known before they are read.
+// Anonymous memory that costs nothing until it is written: for caches that are sized for the longest context,
+// and for weights whose place is known before they are read.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@ namespace ft {
 
 // Owns a zero-filled mapping, page-aligned. Move-only.
 class MemoryMap {
-   public:
-    // huge_pages: for memory that is streamed as a whole (weights); what is touched here and there would take more of it.
+ public:
+    // huge_pages: for memory that is streamed as a whole (weights); what is touched here and there would take
+    // more of it.
     static Expected<MemoryMap> reserve(size_t bytes, bool huge_pages = false);
     MemoryMap() = default;
     MemoryMap(MemoryMap&& other) noexcept
@@ -27,7 +28,7 @@ class MemoryMap {
     std::byte* data() const { return data_; }
     size_t size() const { return size_; }
 
-   private:
+ private:
     std::byte* data_ = nullptr;
     size_t size_ = 0;
 };

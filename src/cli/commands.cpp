@@ -7,8 +7,13 @@ namespace {
 // A command is a row here and a file cli/NAME.cpp. --help, the man page and shell completion walk this table.
 constexpr Command k_commands[] = {
     {"run", "chat with a model, or answer one prompt", &define_run},
+    {"show", "what a model file holds", &define_show},
+    {"logits", "the logits of every position, for whoever verifies", &define_logits},
     {"tokenize", "texts to token ids, as JSON lines", &define_tokenize},
     {"detokenize", "token ids to texts, as JSON lines", &define_detokenize},
+    {"render", "chat templates with contexts to texts, as JSON lines", &define_render},
+    {"perplexity", "how well a model predicts a text", &define_perplexity},
+    {"bench", "speed of prompt and generation", &define_bench},
 };
 
 }  // namespace

@@ -47,6 +47,17 @@ Status check_leftovers(const Command& command, const CLI::App& app) {
                  see_help(command.name)};
 }
 
+// `--name=` is an empty value; the parser would take the next word for it.
+std::vector<std::string> split_empty_values(const std::vector<std::string>& words) {
+    std::vector<std::string> out;
+    for (const std::string& word : words) {
+        const bool empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
+        out.push_back(empty_value ? word.substr(0, word.size() - 1) : word);
+        if (empty_value) out.emplace_back();
+    }
+    return out;
+}
+
 // The parser's own message, which names the flag or argument.
 Error parse_failure(const Command& command, const CLI::ParseError& failure) {
     std::string text = failure.what();
@@ -56,8 +67,8 @@ Error parse_failure(const Command& command, const CLI::ParseError& failure) {
 
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
     DefinedCommand defined = define_command(command);
-    std::vector<std::string> reversed(words.rbegin(),
-                                      words.rend());  // the parser takes its words from the back
+    std::vector<std::string> reversed = split_empty_values(words);
+    std::reverse(reversed.begin(), reversed.end());  // the parser takes its words from the back
     try {
         defined.app->parse(std::move(reversed));
     } catch (const CLI::CallForHelp&) {

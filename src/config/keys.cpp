@@ -164,7 +164,7 @@ std::optional<bool> parse_boolean(std::string_view text) {
     return std::nullopt;
 }
 
-std::optional<Value> parse_scalar(const Key& key, std::string_view text) {
+std::optional<SettingValue> parse_scalar(const Key& key, std::string_view text) {
     switch (key.kind) {
         case Kind::number: {
             const auto value = parse_number<double>(text);
@@ -298,14 +298,14 @@ std::vector<std::string> key_names(std::string_view section) {
     return names;
 }
 
-Expected<std::optional<Value>> parse_value(const Key& key, std::string_view name, std::string_view text) {
-    if (text == "null" || (text == "auto" && takes_auto(key))) return std::optional<Value>();
-    std::optional<Value> value = parse_scalar(key, text);
+Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name, std::string_view text) {
+    if (text == "null" || (text == "auto" && takes_auto(key))) return std::optional<SettingValue>();
+    std::optional<SettingValue> value = parse_scalar(key, text);
     if (!value) return not_allowed(key, name, text);
     return value;
 }
 
-std::string yaml_text(const Value& value, Kind kind) {
+std::string yaml_text(const SettingValue& value, Kind kind) {
     if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
     if (const int64_t* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
     if (const double* number = std::get_if<double>(&value)) return number_text(*number);

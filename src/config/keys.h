@@ -41,7 +41,7 @@ struct Key {
     const char* example = "";  // a value for docs/settings.md
 };
 
-using Value = std::variant<bool, int64_t, double, std::string>;
+using SettingValue = std::variant<bool, int64_t, double, std::string>;
 
 std::span<const Key> keys();
 
@@ -60,9 +60,9 @@ std::vector<std::string> key_names(std::string_view section);
 
 // The value that `text` stands for; nothing for "null" and "auto", which leave the default in force. `name`
 // is how the user called the key (a flag, a variable, a dotted key) and begins the sentence.
-Expected<std::optional<Value>> parse_value(const Key& key, std::string_view name, std::string_view text);
+Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name, std::string_view text);
 
 // As YAML; parse_value() and a YAML reader give the same value back.
-std::string yaml_text(const Value& value, Kind kind);
+std::string yaml_text(const SettingValue& value, Kind kind);
 
 }  // namespace ft

@@ -10,7 +10,7 @@ namespace {
 
 // The value of a text for a key, or its refusal.
 std::string parsed(const Key& key, std::string_view text) {
-    const Expected<std::optional<Value>> value = parse_value(key, "NAME", text);
+    const Expected<std::optional<SettingValue>> value = parse_value(key, "NAME", text);
     if (!value) return value.error().what;
     return *value ? yaml_text(**value, key.kind) : "none";
 }

@@ -42,7 +42,7 @@ Expected<const Key*> look_up(std::string_view place, const std::string& section,
 // `name` as the user wrote it, after a place: "config.yaml line 3: inference.top_p".
 Status assign(Settings& settings, const Key& key, std::string_view name, std::string_view text,
               std::string origin) {
-    Expected<std::optional<Value>> value = parse_value(key, name, text);
+    Expected<std::optional<SettingValue>> value = parse_value(key, name, text);
     if (!value) return value.error();
     settings.set(key, std::move(*value), std::move(origin));
     return {};
@@ -141,13 +141,13 @@ Settings::Settings() : entries_(keys().size()) {
 
 const Settings::Entry& Settings::entry(std::string_view name) const { return entries_[row_of(name)]; }
 
-void Settings::set(const Key& key, std::optional<Value> value, std::string origin) {
+void Settings::set(const Key& key, std::optional<SettingValue> value, std::string origin) {
     Entry& entry = entries_[row_of(dotted(key))];
     entry.given = value.has_value();
     entry.origin = std::move(origin);
     entry.value = std::move(value);
     if (entry.value || std::string_view(key.fallback).empty()) return;
-    Expected<std::optional<Value>> fallback = parse_value(key, dotted(key), key.fallback);
+    Expected<std::optional<SettingValue>> fallback = parse_value(key, dotted(key), key.fallback);
     check(static_cast<bool>(fallback), "the default of a setting is outside its own range");
     entry.value = std::move(*fallback);
 }
@@ -155,7 +155,7 @@ void Settings::set(const Key& key, std::optional<Value> value, std::string origi
 Status Settings::advise(const Key& key, std::string_view text) {
     Entry& entry = entries_[row_of(dotted(key))];
     if (entry.given) return {};
-    Expected<std::optional<Value>> value = parse_value(key, key.model_key, text);
+    Expected<std::optional<SettingValue>> value = parse_value(key, key.model_key, text);
     if (!value) return value.error();
     if (!*value) return {};
     entry.value = std::move(*value);
@@ -170,7 +170,7 @@ const std::string& Settings::origin(std::string_view name) const { return entry(
 namespace {
 
 template <class T>
-const T& held(const std::optional<Value>& value) {
+const T& held(const std::optional<SettingValue>& value) {
     check(value.has_value(), "value of a setting that has none");
     check(std::holds_alternative<T>(*value), "a setting read as another kind than its row's");
     return std::get<T>(*value);

@@ -46,13 +46,13 @@ class Settings {
     const std::string& origin(std::string_view name) const;  // "default", "--temp", "config.yaml line 3"
 
     // The user's word for a key. No value: back to the default.
-    void set(const Key& key, std::optional<Value> value, std::string origin);
+    void set(const Key& key, std::optional<SettingValue> value, std::string origin);
     // The model's advice, as text: taken where the user gave no value. An error names the key and the value.
     Status advise(const Key& key, std::string_view text);
 
  private:
     struct Entry {
-        std::optional<Value> value;
+        std::optional<SettingValue> value;
         std::string origin = "default";
         bool given = false;
     };

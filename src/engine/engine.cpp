@@ -22,7 +22,8 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
     const int64_t n_ctx = std::max(chosen, options.n_ctx_least);
     if (n_ctx > n_ctx_model)
         return Error{Code::too_large,
-                     fmt::format("a context of {} tokens is needed, but the model was made for {}", n_ctx, n_ctx_model),
+                     fmt::format("a context of {} tokens is needed, but the model was made for {}", n_ctx,
+                                 n_ctx_model),
                      fmt::format("Choose --ctx {} or less, and no longer text.", n_ctx_model)};
     return n_ctx;
 }
@@ -45,22 +46,23 @@ struct Session::State {
     Engine::State& engine;
     SequenceMemory memory;
     int64_t n_past = 0;
-    Buffer<float> logits;       // [n_vocab] of the last id
-    Buffer<float> all_logits;   // [k_head_rows, n_vocab], made when it is first needed
+    Buffer<float> logits;      // [n_vocab] of the last id
+    Buffer<float> all_logits;  // [k_head_rows, n_vocab], made when it is first needed
     bool has_logits = false;
     std::function<void(const Route&)> route_sink;
 
     // Ids [begin, begin + n) of a feed as one step.
     void step(std::span<const int32_t> ids) {
-        const Slice slice{.memory = &memory, .first = 0, .count = static_cast<int>(ids.size()), .position = n_past};
+        const Slice slice{
+            .memory = &memory, .first = 0, .count = static_cast<int>(ids.size()), .position = n_past};
         if (route_sink)
             engine.ops->on_route = [this](int layer, int token, std::span<const int32_t> chosen) {
-                Route route{.layer = layer, .position = n_past + token, .experts = {chosen.begin(), chosen.end()}};
+                Route route{
+                    .layer = layer, .position = n_past + token, .experts = {chosen.begin(), chosen.end()}};
                 std::sort(route.experts.begin(), route.experts.end());
                 route_sink(route);
             };
-        else
-            engine.ops->on_route = nullptr;
+        else engine.ops->on_route = nullptr;
         engine.model->forward(*engine.ops, {&slice, 1}, ids);
     }
     Status check_ids(std::span<const int32_t> ids) const;
@@ -97,8 +99,8 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
 
     if (Status s = state->model->load(options.progress); !s) return s.error();
     state->pool = std::make_unique<ThreadPool>(threads);
-    state->ops = std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels, *state->pool,
-                                       state->model->rope(), static_cast<int>(chunk));
+    state->ops = std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels,
+                                       *state->pool, state->model->rope(), static_cast<int>(chunk));
     state->load_ms = (now_seconds() - start) * 1e3;
     return std::unique_ptr<Engine>(new Engine(std::move(state)));
 }
@@ -133,13 +135,16 @@ Status Session::State::check_ids(std::span<const int32_t> ids) const {
     const int64_t n_vocab = engine.model->hp().n_vocab, room = engine.n_ctx - n_past;
     for (int32_t id : ids)
         if (id < 0 || id >= n_vocab)
-            return Error{Code::invalid, fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
+            return Error{Code::invalid,
+                         fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
                          fmt::format("Ids lie between 0 and {}.", n_vocab - 1)};
     if (static_cast<int64_t>(ids.size()) > room)
-        return Error{Code::too_large,
-                     fmt::format("{} tokens do not fit the context of {}, of which {} are in use", ids.size(), engine.n_ctx, n_past),
-                     fmt::format("Shorten the text, or choose a longer context with --ctx (this model: up to {}).",
-                                 engine.model->hp().n_ctx_model)};
+        return Error{
+            Code::too_large,
+            fmt::format("{} tokens do not fit the context of {}, of which {} are in use", ids.size(),
+                        engine.n_ctx, n_past),
+            fmt::format("Shorten the text, or choose a longer context with --ctx (this model: up to {}).",
+                        engine.model->hp().n_ctx_model)};
     return {};
 }
 
@@ -155,14 +160,16 @@ Status Session::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop
         s.n_past += static_cast<int64_t>(part.size());
         if (begin + part.size() == ids.size()) {
             const auto n_vocab = static_cast<int64_t>(s.logits.size());
-            s.engine.model->head(*s.engine.ops, static_cast<int64_t>(part.size()) - 1, {s.logits.data(), 1, n_vocab, n_vocab});
+            s.engine.model->head(*s.engine.ops, static_cast<int64_t>(part.size()) - 1,
+                                 {s.logits.data(), 1, n_vocab, n_vocab});
             s.has_logits = true;
         }
     }
     return {};
 }
 
-Status Session::feed_all(std::span<const int32_t> ids, const std::function<Status(std::span<const float>)>& sink) {
+Status Session::feed_all(std::span<const int32_t> ids,
+                         const std::function<Status(std::span<const float>)>& sink) {
     if (Status s = state_->check_ids(ids); !s) return s;
     State& s = *state_;
     const auto n_vocab = static_cast<int64_t>(s.logits.size());
@@ -176,7 +183,9 @@ Status Session::feed_all(std::span<const int32_t> ids, const std::function<Statu
             const int64_t rows = std::min<int64_t>(k_head_rows, static_cast<int64_t>(part.size()) - row);
             s.engine.model->head(*s.engine.ops, row, {s.all_logits.data(), rows, n_vocab, n_vocab});
             for (int64_t i = 0; i < rows; i++)
-                if (Status status = sink({s.all_logits.data() + i * n_vocab, static_cast<size_t>(n_vocab)}); !status) return status;
+                if (Status status = sink({s.all_logits.data() + i * n_vocab, static_cast<size_t>(n_vocab)});
+                    !status)
+                    return status;
             std::copy_n(s.all_logits.data() + (rows - 1) * n_vocab, n_vocab, s.logits.data());
             s.has_logits = true;
         }

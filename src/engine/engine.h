@@ -1,8 +1,8 @@
 // A loaded model and the sequences that run on it.
 //   Engine   file, weights, thread pool; immutable after load
 //   Session  one sequence: its KV cache, recurrent state and position
-// Owner of both: one thread at a time. The result of a session depends on the ids fed alone: not on threads, on chunk
-// lengths or on the instruction table (docs/arithmetic.md).
+// Owner of both: one thread at a time. The result of a session depends on the ids fed alone: not on threads,
+// on chunk lengths or on the instruction table (docs/arithmetic.md).
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,13 @@ class Gguf;
 
 struct LoadOptions {
     std::string model_path;
-    int threads = 0;         // 0: physical cores
-    int64_t n_ctx = 0;       // 0: the smaller of the model's context and 8192
-    int64_t n_ctx_least = 0; // the context is raised to this where n_ctx is less
-    int64_t chunk = 0;       // prompt tokens in one step; 0: 256
-    bool reference = false;  // weights dequantised to f32, f32 activations, f32 KV
-    std::function<void(uint64_t done, uint64_t total)> progress;  // bytes; called from the loading thread, may be empty
+    int threads = 0;          // 0: physical cores
+    int64_t n_ctx = 0;        // 0: the smaller of the model's context and 8192
+    int64_t n_ctx_least = 0;  // the context is raised to this where n_ctx is less
+    int64_t chunk = 0;        // prompt tokens in one step; 0: 256
+    bool reference = false;   // weights dequantised to f32, f32 activations, f32 KV
+    std::function<void(uint64_t done, uint64_t total)>
+        progress;  // bytes; called from the loading thread, may be empty
 };
 
 // One line of routing: the experts that a layer chose for the token at a position, ascending.
@@ -39,25 +40,25 @@ struct Route {
 class Session;
 
 class Engine {
-   public:
+ public:
     static Expected<std::unique_ptr<Engine>> load(const LoadOptions& options);
     ~Engine();
 
     const Gguf& file() const;
     int64_t n_ctx() const;
     int64_t n_vocab() const;
-    int64_t n_ctx_model() const;   // context_length of the file
+    int64_t n_ctx_model() const;  // context_length of the file
     int threads() const;
     const char* kernels_name() const;
-    double load_ms() const;        // from open to the first session
-    uint64_t bytes_loaded() const; // weights read from the file(s)
+    double load_ms() const;            // from open to the first session
+    uint64_t bytes_loaded() const;     // weights read from the file(s)
     uint64_t bytes_per_token() const;  // weights that one generated token reads
-    uint64_t kv_bytes() const;     // of one session's cache
+    uint64_t kv_bytes() const;         // of one session's cache
 
     // An error: not enough memory for the KV cache.
     Expected<std::unique_ptr<Session>> new_session();
 
-   private:
+ private:
     friend class Session;
     struct State;
     explicit Engine(std::unique_ptr<State> state);
@@ -65,12 +66,12 @@ class Engine {
 };
 
 class Session {
-   public:
+ public:
     ~Session();
 
     // Feeds ids at the next positions. Afterwards logits() are those that follow the last id.
-    // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then); `stop` became
-    // true meanwhile (Code::negative; n_past() says how much was kept).
+    // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then);
+    // `stop` became true meanwhile (Code::negative; n_past() says how much was kept).
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop = nullptr);
 
     // The same, and calls sink once per id in order with the n_vocab logits that follow it.
@@ -79,12 +80,13 @@ class Session {
     std::span<const float> logits() const;  // n_vocab values; empty before the first feed
     int64_t n_past() const;
     void clear();
-    // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers): clear() and feed again.
+    // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers): clear() and
+    // feed again.
     bool rewind(int64_t n_past);
     // Called for every mixture layer and token while set; for traces.
     void set_route_sink(std::function<void(const Route&)> sink);
 
-   private:
+ private:
     friend class Engine;
     struct State;
     explicit Session(std::unique_ptr<State> state);

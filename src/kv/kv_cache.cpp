@@ -16,7 +16,8 @@ uint64_t KvShape::bytes() const {
 Expected<KvCache> KvCache::create(const KvShape& shape) {
     KvCache cache;
     cache.shape_ = shape;
-    cache.head_block_bytes_ = static_cast<size_t>(k_kv_block) * (shape.dim_k + shape.dim_v) * shape.value_bytes();
+    cache.head_block_bytes_ =
+        static_cast<size_t>(k_kv_block) * (shape.dim_k + shape.dim_v) * shape.value_bytes();
     cache.n_block_ = ceil_div(shape.n_ctx, k_kv_block);
     auto memory = MemoryMap::reserve(shape.bytes());
     if (!memory) return memory.error().within("KV cache");

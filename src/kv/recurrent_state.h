@@ -21,7 +21,7 @@ struct RecurrentShape {
 };
 
 class RecurrentState {
-   public:
+ public:
     RecurrentState() = default;
     explicit RecurrentState(const RecurrentShape& shape)
         : shape_(shape),
@@ -38,7 +38,7 @@ class RecurrentState {
         std::fill_n(history_.data(), history_.size(), 0.0f);
     }
 
-   private:
+ private:
     RecurrentShape shape_;
     Buffer<float> matrix_, history_;
 };

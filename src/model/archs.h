@@ -14,9 +14,9 @@ class TensorBinder;
 class Ops;
 
 struct Arch {
-    const char* name;      // general.architecture
+    const char* name;  // general.architecture
     RopeKind rope;
-    bool renormalise;      // router weights divided by their sum
+    bool renormalise;  // router weights divided by their sum
 
     // Keys beyond those that every architecture has.
     Status (*read)(const Gguf& file, Hparams& hp);

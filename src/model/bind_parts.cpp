@@ -5,7 +5,8 @@ namespace ft {
 
 void bind_attention(TensorBinder& tensors, const Hparams& hp, Layer& layer, int q_parts) {
     AttentionWeights& a = layer.attention;
-    const int64_t n_q = q_parts * hp.n_head * hp.dim_k, n_k = hp.n_head_kv * hp.dim_k, n_v = hp.n_head_kv * hp.dim_v;
+    const int64_t n_q = q_parts * hp.n_head * hp.dim_k, n_k = hp.n_head_kv * hp.dim_k,
+                  n_v = hp.n_head_kv * hp.dim_v;
     if (tensors.has("attn_qkv")) {
         const Weight qkv = tensors.weight("attn_qkv", hp.n_embd, n_q + n_k + n_v);
         if (qkv) {
@@ -32,7 +33,8 @@ void bind_mixture(TensorBinder& tensors, const Hparams& hp, Layer& layer) {
     m.router = tensors.weight_as_f32("ffn_gate_inp", hp.n_embd, hp.n_expert);
     if (tensors.has("ffn_gate_up_exps")) {
         // the first n_ff_expert rows of an expert are its gate, the rest its up
-        const ExpertStack both = tensors.experts("ffn_gate_up_exps", hp.n_embd, 2 * hp.n_ff_expert, hp.n_expert);
+        const ExpertStack both =
+            tensors.experts("ffn_gate_up_exps", hp.n_embd, 2 * hp.n_ff_expert, hp.n_expert);
         if (both) {
             m.gate = m.up = both;
             m.gate.first = both.first.rows(0, hp.n_ff_expert);

@@ -8,7 +8,8 @@ Expected<int64_t> positive_length(const Gguf& file, const std::string& key, int6
     auto value = file.get_int(key, otherwise);
     if (!value) return value.error();
     if (*value <= 0 || *value > (int64_t{1} << 24))
-        return Error{Code::invalid, fmt::format("{} is {}, but must lie between 1 and {}", key, *value, 1 << 24),
+        return Error{Code::invalid,
+                     fmt::format("{} is {}, but must lie between 1 and {}", key, *value, 1 << 24),
                      "The file is damaged or of a kind that is not known here."};
     return *value;
 }

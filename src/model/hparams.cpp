@@ -14,7 +14,7 @@ constexpr int64_t k_most_layers = 1024, k_most_width = 1 << 20, k_most_experts =
 constexpr int64_t k_most_context = int64_t{1} << 32;
 
 class KeyReader {
-   public:
+ public:
     KeyReader(const Gguf& file, const std::string& arch) : file_(file), prefix_(arch + ".") {}
 
     // An integer in [least, most]; with `otherwise` the key may be missing. Errors are kept: see status().
@@ -33,9 +33,10 @@ class KeyReader {
             value = list->front();
         }
         if (*value < least || *value > most)
-            return fail(Error{Code::invalid,
-                              fmt::format("{} is {}, but must lie between {} and {}", key, *value, least, most),
-                              "The file is damaged or of a kind that is not known here."});
+            return fail(
+                Error{Code::invalid,
+                      fmt::format("{} is {}, but must lie between {} and {}", key, *value, least, most),
+                      "The file is damaged or of a kind that is not known here."});
         return *value;
     }
     double number(const char* name, std::optional<double> otherwise) {
@@ -46,7 +47,7 @@ class KeyReader {
     }
     const Status& status() const { return status_; }
 
-   private:
+ private:
     int64_t fail(Error error) {
         status_ = std::move(error);
         return 0;
@@ -63,7 +64,8 @@ Status read_vocabulary_size(const Gguf& file, Hparams& hp) {
                      "It holds no complete model; fetch it again, or name a file that does."};
     hp.n_vocab = embedding->dims[1];
     if (hp.n_vocab <= 0 || hp.n_vocab > (int64_t{1} << 31) - 1)
-        return Error{Code::invalid, fmt::format("token_embd.weight has {} rows", hp.n_vocab), "The file is damaged."};
+        return Error{Code::invalid, fmt::format("token_embd.weight has {} rows", hp.n_vocab),
+                     "The file is damaged."};
     return {};
 }
 
@@ -79,7 +81,9 @@ Status read_experts(KeyReader& keys, Hparams& hp) {
 
 }  // namespace
 
-bool Hparams::has_recurrent() const { return std::find(recurrent.begin(), recurrent.end(), true) != recurrent.end(); }
+bool Hparams::has_recurrent() const {
+    return std::find(recurrent.begin(), recurrent.end(), true) != recurrent.end();
+}
 
 Expected<Hparams> read_hparams(const Gguf& file, const Arch& arch) {
     Hparams hp;
@@ -95,8 +99,8 @@ Expected<Hparams> read_hparams(const Gguf& file, const Arch& arch) {
     if (!keys.status()) return keys.status().error();
     if (hp.n_head % hp.n_head_kv != 0)
         return Error{Code::invalid,
-                     fmt::format("{}.attention.head_count {} is no multiple of head_count_kv {}", hp.arch, hp.n_head,
-                                 hp.n_head_kv),
+                     fmt::format("{}.attention.head_count {} is no multiple of head_count_kv {}", hp.arch,
+                                 hp.n_head, hp.n_head_kv),
                      "The file is damaged or of a kind that is not known here."};
     hp.dim_k = keys.integer("attention.key_length", 1, 65536, hp.n_embd / hp.n_head);
     hp.dim_v = keys.integer("attention.value_length", 1, 65536, hp.n_embd / hp.n_head);
@@ -105,9 +109,10 @@ Expected<Hparams> read_hparams(const Gguf& file, const Arch& arch) {
     const double scale = keys.number("attention.scale", 0.0);
     if (!keys.status()) return keys.status().error();
     if (!(eps > 0.0) || !std::isfinite(eps))
-        return Error{Code::invalid,
-                     fmt::format("{}.attention.layer_norm_rms_epsilon is {}, but must be above 0", hp.arch, eps),
-                     "The file is damaged; fetch it again."};
+        return Error{
+            Code::invalid,
+            fmt::format("{}.attention.layer_norm_rms_epsilon is {}, but must be above 0", hp.arch, eps),
+            "The file is damaged; fetch it again."};
     hp.eps = static_cast<float>(eps);
     // sqrt and division of doubles are exact by IEEE 754, on every machine
     hp.attn_scale = scale != 0.0 ? static_cast<float>(scale)

@@ -15,20 +15,20 @@ struct Arch;
 
 struct Hparams {
     std::string arch;
-    int n_layer = 0;         // blocks that run: block_count less nextn_predict_layers
+    int n_layer = 0;  // blocks that run: block_count less nextn_predict_layers
     int64_t n_embd = 0;
     int64_t n_ctx_model = 0;  // context_length
     int64_t n_vocab = 0;
     int n_head = 0;
     int n_head_kv = 0;
-    int64_t dim_k = 0;       // head size of queries and keys (attention.key_length)
-    int64_t dim_v = 0;       // head size of values
-    float eps = 0;           // of RMS norms
-    float attn_scale = 0;    // f32(1 / sqrt(dim_k)) unless the file says otherwise
+    int64_t dim_k = 0;     // head size of queries and keys (attention.key_length)
+    int64_t dim_v = 0;     // head size of values
+    float eps = 0;         // of RMS norms
+    float attn_scale = 0;  // f32(1 / sqrt(dim_k)) unless the file says otherwise
     RopeParams rope;
 
-    int64_t n_ff = 0;        // dense feed-forward
-    int n_expert = 0;        // 0: dense
+    int64_t n_ff = 0;  // dense feed-forward
+    int n_expert = 0;  // 0: dense
     int top_k = 0;
     int64_t n_ff_expert = 0;
     int64_t n_ff_shared = 0;
@@ -36,7 +36,7 @@ struct Hparams {
 
     // gated delta net
     int ssm_conv_taps = 0;
-    int64_t ssm_state = 0;       // d: key head size = value head size
+    int64_t ssm_state = 0;  // d: key head size = value head size
     int ssm_n_head_k = 0;
     int ssm_n_head_v = 0;
     std::vector<bool> recurrent;  // per layer: delta net instead of attention; empty: none

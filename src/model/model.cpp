@@ -33,7 +33,8 @@ Status Model::bind_tensors() {
     for (int il = 0; il < hp_.n_layer; il++) {
         Layer& layer = layers_[il];
         layer.index = il;
-        (hp_.is_recurrent(il) ? layer.state_index : layer.kv_index) = hp_.is_recurrent(il) ? n_state++ : n_kv++;
+        (hp_.is_recurrent(il) ? layer.state_index : layer.kv_index) =
+            hp_.is_recurrent(il) ? n_state++ : n_kv++;
         tensors_.set_layer(il);
         if (Status s = arch_->bind(tensors_, hp_, layer); !s) return s;
     }
@@ -60,35 +61,46 @@ Status Model::load(const std::function<void(uint64_t done, uint64_t total)>& pro
     std::vector<LoadRange> ranges;
     for (const TensorInfo* tensor : tensors_.bound())
         ranges.push_back({files[tensor->part].get(), tensor->offset, {memory_.at(*tensor), tensor->bytes}});
-    std::sort(ranges.begin(), ranges.end(), [](const LoadRange& a, const LoadRange& b) { return a.to.data() < b.to.data(); });
+    std::sort(ranges.begin(), ranges.end(),
+              [](const LoadRange& a, const LoadRange& b) { return a.to.data() < b.to.data(); });
     LoadSettings settings;
     settings.progress = progress;
     if (Status s = load_ranges(ranges, settings); !s) return s;
     tensors_.convert();
     rope_ = Rope(hp_.rope, rope_factors_);
-    if (const auto unused = tensors_.unused(); !unused.empty())
+    if (const auto unused = tensors_.unused(hp_.n_layer); !unused.empty())
         log("load", "{} tensors of the file are not used, the first is {}", unused.size(), unused.front());
     return {};
 }
 
 KvShape Model::kv_shape(int64_t n_ctx, KvType type) const {
-    const auto n_kv = std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.kv_index >= 0; });
-    return KvShape{.n_layer = static_cast<int>(n_kv), .n_head_kv = hp_.n_head_kv, .dim_k = static_cast<int>(hp_.dim_k),
-                   .dim_v = static_cast<int>(hp_.dim_v), .n_ctx = n_ctx, .type = type};
+    const auto n_kv =
+        std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.kv_index >= 0; });
+    return KvShape{.n_layer = static_cast<int>(n_kv),
+                   .n_head_kv = hp_.n_head_kv,
+                   .dim_k = static_cast<int>(hp_.dim_k),
+                   .dim_v = static_cast<int>(hp_.dim_v),
+                   .n_ctx = n_ctx,
+                   .type = type};
 }
 
 RecurrentShape Model::recurrent_shape() const {
     if (!hp_.has_recurrent()) return {};
-    const auto n = std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.state_index >= 0; });
-    return RecurrentShape{.n_layer = static_cast<int>(n), .n_head = hp_.ssm_n_head_v, .dim = hp_.ssm_state,
-                          .n_channel = hp_.ssm_channels(), .n_history = hp_.ssm_conv_taps - 1};
+    const auto n =
+        std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.state_index >= 0; });
+    return RecurrentShape{.n_layer = static_cast<int>(n),
+                          .n_head = hp_.ssm_n_head_v,
+                          .dim = hp_.ssm_state,
+                          .n_channel = hp_.ssm_channels(),
+                          .n_history = hp_.ssm_conv_taps - 1};
 }
 
 void Model::forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const {
     ops.begin(slices);
     const View2<float> x = ops.activity().x;
     for (int64_t i = 0; i < x.rows; i++)
-        embedding_.type->dequantise(embedding_.data + static_cast<size_t>(ids[i]) * embedding_.row_bytes, x.row(i), x.cols);
+        embedding_.type->dequantise(embedding_.data + static_cast<size_t>(ids[i]) * embedding_.row_bytes,
+                                    x.row(i), x.cols);
     for (const Layer& layer : layers_) arch_->block(ops, layer);
 }
 

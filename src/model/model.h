@@ -14,8 +14,9 @@
 namespace ft {
 
 class Model {
-   public:
-    // Reads keys and tensor list, checks every shape, gives every weight its place. Nothing of the data is read yet.
+ public:
+    // Reads keys and tensor list, checks every shape, gives every weight its place. Nothing of the data is
+    // read yet.
     static Expected<std::unique_ptr<Model>> bind(const Gguf& file);
     // Reads the weights. Errors name the file.
     Status load(const std::function<void(uint64_t done, uint64_t total)>& progress);
@@ -29,13 +30,15 @@ class Model {
     uint64_t weight_bytes() const { return weight_bytes_; }        // that load() reads
     uint64_t bytes_per_token() const { return bytes_per_token_; }  // of them, read for one generated token
 
-    // Runs the blocks over the ids of the slices; the residual stream of every row is then in ops.activity().x.
+    // Runs the blocks over the ids of the slices; the residual stream of every row is then in
+    // ops.activity().x.
     void forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const;
     // Logits of rows [first, first + out.rows) of the residual stream; out [rows, n_vocab].
     void head(Ops& ops, int64_t first, View2<float> out) const;
 
-   private:
-    Model(const Gguf& file, WeightMemory memory) : file_(file), memory_(std::move(memory)), tensors_(file_, memory_) {}
+ private:
+    Model(const Gguf& file, WeightMemory memory)
+        : file_(file), memory_(std::move(memory)), tensors_(file_, memory_) {}
     Status bind_tensors();
     void count_bytes();
 

@@ -16,8 +16,9 @@ constexpr int64_t k_row_step = 16;  // kernels work on tiles of 8 and 16 rows
 constexpr int64_t k_most_prefill_rows = 128;
 
 int64_t task_rows(const Weight& w, int n_token) {
-    const int64_t rows = n_token <= 3 ? k_decode_task_bytes / static_cast<int64_t>(w.row_bytes)
-                                      : std::min(k_most_prefill_rows, k_prefill_task_macs / (n_token * w.n_col));
+    const int64_t rows = n_token <= 3
+                             ? k_decode_task_bytes / static_cast<int64_t>(w.row_bytes)
+                             : std::min(k_most_prefill_rows, k_prefill_task_macs / (n_token * w.n_col));
     return std::max(k_row_step, rows / k_row_step * k_row_step);
 }
 
@@ -27,7 +28,8 @@ int64_t widest_input(const Hparams& hp) {
 
 }  // namespace
 
-Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool& pool, const Rope& rope, int max_token)
+Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool& pool, const Rope& rope,
+         int max_token)
     : hp_(hp), renormalise_(renormalise), kernels_(kernels), pool_(pool), rope_(rope), max_token_(max_token) {
     const int64_t n = max_token, n_q = hp.n_head * hp.dim_k;
     for (RowBuffer* rows : {&x_, &h_, &y_}) *rows = RowBuffer(n, hp.n_embd);
@@ -73,10 +75,33 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
 
 uint64_t Ops::scratch_bytes() const {
     uint64_t sum = acts_.bytes() + ff_acts_.bytes() + pair_acts_.bytes();
-    for (const RowBuffer* rows :
-         {&x_, &h_, &y_, &q_, &k_, &v_, &o_, &q_gate_, &gate_, &ff_gate_, &ff_up_, &cos_sin_, &attend_, &router_logits_,
-          &router_probs_, &pair_gate_, &pair_up_, &pair_out_, &shared_out_, &shared_gate_, &mixed_, &conv_window_, &convolved_, &z_,
-          &alpha_, &beta_, &delta_out_})
+    for (const RowBuffer* rows : {&x_,
+                                  &h_,
+                                  &y_,
+                                  &q_,
+                                  &k_,
+                                  &v_,
+                                  &o_,
+                                  &q_gate_,
+                                  &gate_,
+                                  &ff_gate_,
+                                  &ff_up_,
+                                  &cos_sin_,
+                                  &attend_,
+                                  &router_logits_,
+                                  &router_probs_,
+                                  &pair_gate_,
+                                  &pair_up_,
+                                  &pair_out_,
+                                  &shared_out_,
+                                  &shared_gate_,
+                                  &mixed_,
+                                  &conv_window_,
+                                  &convolved_,
+                                  &z_,
+                                  &alpha_,
+                                  &beta_,
+                                  &delta_out_})
         sum += rows->bytes();
     return sum;
 }
@@ -98,17 +123,24 @@ void Ops::begin(std::span<const Slice> slices) {
     for (const Slice& slice : slices_) n_token_ += slice.count;
     check(n_token_ > 0 && n_token_ <= max_token_, "a step of more tokens than its scratch was made for");
     const int64_t n = n_token_;
-    activity_ = Activity{.x = x_.view(n), .h = h_.view(n), .y = y_.view(n), .q = q_.view(n), .k = k_.view(n),
-                         .v = v_.view(n), .o = o_.view(n), .q_gate = q_gate_.view(n), .gate = gate_.view(n)};
+    activity_ = Activity{.x = x_.view(n),
+                         .h = h_.view(n),
+                         .y = y_.view(n),
+                         .q = q_.view(n),
+                         .k = k_.view(n),
+                         .v = v_.view(n),
+                         .o = o_.view(n),
+                         .q_gate = q_gate_.view(n),
+                         .gate = gate_.view(n)};
     const View2<float> angles = cos_sin_.view(n);
     for (const Slice& slice : slices_)
         each_row(slice.count, rope_.n_pair() * 64,
-             [&](int64_t i, int) { rope_.table(slice.position + i, angles.row(slice.first + i)); });
+                 [&](int64_t i, int) { rope_.table(slice.position + i, angles.row(slice.first + i)); });
 }
 
 void Ops::rms_norm(View2<const float> in, const Vector& w, View2<float> out) {
     each_row(in.rows, in.cols,
-         [&](int64_t i, int) { kernels_.rms_norm(in.row(i), w.data(), in.cols, hp_.eps, out.row(i)); });
+             [&](int64_t i, int) { kernels_.rms_norm(in.row(i), w.data(), in.cols, hp_.eps, out.row(i)); });
 }
 
 void Ops::add(View2<float> x, View2<const float> y) {
@@ -156,8 +188,14 @@ void Ops::run_task(const MatTask& task, const std::byte* next, int worker) {
     std::vector<float*>& out = worker_out_[worker];
     const Weight& w = task.weight;
     for (int t = 0; t < task.n_token; t++) out[t] = task.out[t] + task.row_begin;
-    kernels_.matmul(w.type->type, MatMul{.weights = w.data, .row_bytes = w.row_bytes, .n_col = w.n_col, .n_row = w.n_row,
-                                         .acts = task.acts, .out = out.data(), .n_token = task.n_token, .next = next});
+    kernels_.matmul(w.type->type, MatMul{.weights = w.data,
+                                         .row_bytes = w.row_bytes,
+                                         .n_col = w.n_col,
+                                         .n_row = w.n_row,
+                                         .acts = task.acts,
+                                         .out = out.data(),
+                                         .n_token = task.n_token,
+                                         .next = next});
     if (w.scale == nullptr && w.bias == nullptr) return;
     for (int t = 0; t < task.n_token; t++)
         for (int64_t r = 0; r < w.n_row; r++) {
@@ -169,7 +207,8 @@ void Ops::run_task(const MatTask& task, const std::byte* next, int worker) {
 void Ops::dense(const DenseWeights& w, View2<const float> in, View2<float> out) {
     const View2<float> gate = ff_gate_.view(in.rows, w.gate.n_row), up = ff_up_.view(in.rows, w.up.n_row);
     linear(in, {{w.gate, gate}, {w.up, up}});
-    each_row(in.rows, gate.cols, [&](int64_t i, int) { kernels_.silu_mul(gate.row(i), up.row(i), gate.cols, gate.row(i)); });
+    each_row(in.rows, gate.cols,
+             [&](int64_t i, int) { kernels_.silu_mul(gate.row(i), up.row(i), gate.cols, gate.row(i)); });
     ff_acts_.set(gate);
     const ActKind kind = kernels_.act_kind(w.down.type->type);
     make_acts(ff_acts_, kind);

@@ -1,7 +1,9 @@
-// The operations that blocks are written in, on the tokens of one step. They own the step's scratch and spread the work
-// over the pool; what they compute is defined in docs/arithmetic.md and does not depend on how it is spread.
+// The operations that blocks are written in, on the tokens of one step. They own the step's scratch and
+// spread the work over the pool; what they compute is defined in docs/arithmetic.md and does not depend on
+// how it is spread.
 //
-// Nothing here allocates after construction, and nothing can fail: shapes were checked when the model was bound.
+// Nothing here allocates after construction, and nothing can fail: shapes were checked when the model was
+// bound.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +44,9 @@ struct Slice {
 
 // Views of the step's rows [n_token, ...]. x is the residual stream; the rest is scratch of a block.
 struct Activity {
-    View2<float> x, h, y;              // n_embd
-    View2<float> q, k, v, o;           // heads side by side
-    View2<float> q_gate, gate;         // architectures whose attention has an output gate
+    View2<float> x, h, y;       // n_embd
+    View2<float> q, k, v, o;    // heads side by side
+    View2<float> q_gate, gate;  // architectures whose attention has an output gate
 };
 
 // y = W x for the rows of one input.
@@ -54,57 +56,62 @@ struct Product {
 };
 
 class Ops {
-   public:
+ public:
     // max_token: rows of the largest step.
-    Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool& pool, const Rope& rope, int max_token);
+    Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool& pool, const Rope& rope,
+        int max_token);
 
     const Hparams& hp() const { return hp_; }
     const Kernels& kernels() const { return kernels_; }
     int max_token() const { return max_token_; }
     uint64_t scratch_bytes() const;
 
-    // Starts a step: sizes the views, works out the rotation of every token. Slices cover the rows without gaps.
+    // Starts a step: sizes the views, works out the rotation of every token. Slices cover the rows without
+    // gaps.
     void begin(std::span<const Slice> slices);
     Activity& activity() { return activity_; }
     // Called with layer number, token row and the chosen ids by rank; empty: not called.
     std::function<void(int layer, int token, std::span<const int32_t> ids)> on_route;
 
     void rms_norm(View2<const float> in, const Vector& w, View2<float> out);
-    // Several matrices times the same rows: activations are quantised once for each form, one pass over all weights.
+    // Several matrices times the same rows: activations are quantised once for each form, one pass over all
+    // weights.
     void linear(View2<const float> in, std::initializer_list<Product> products);
-    void add(View2<float> x, View2<const float> y);                       // x = x + y
+    void add(View2<float> x, View2<const float> y);  // x = x + y
 
     // Per head, in place: w [dim_k] for all heads.
     void head_norm(View2<float> rows, int n_head, const Vector& w);
     void rope(View2<float> rows, int n_head);
     void split_gate(View2<const float> q_gate, View2<float> q, View2<float> gate);  // per head: query, gate
-    void sigmoid_gate(View2<const float> gate, View2<float> x);           // x = x * sigmoid(gate)
+    void sigmoid_gate(View2<const float> gate, View2<float> x);                     // x = x * sigmoid(gate)
     // Stores k and v, then out = softmax(q k^T) v over all positions up to each token's own.
     void attention(const Layer& layer, View2<const float> q, View2<const float> k, View2<const float> v,
                    View2<float> out);
-    void dense(const DenseWeights& w, View2<const float> in, View2<float> out);     // SwiGLU
-    void mixture(const Layer& layer, View2<const float> in, View2<float> out);      // router, experts, shared expert
+    void dense(const DenseWeights& w, View2<const float> in, View2<float> out);  // SwiGLU
+    void mixture(const Layer& layer, View2<const float> in,
+                 View2<float> out);  // router, experts, shared expert
     void delta_net(const Layer& layer, View2<const float> in, View2<float> out);
 
-   private:
+ private:
     // Rows of a matrix for a list of tokens: what one thread computes at a time.
     struct MatTask {
         Weight weight;
         const std::byte* const* acts;
-        float* const* out;       // where row 0 of the whole matrix goes, for each token
+        float* const* out;  // where row 0 of the whole matrix goes, for each token
         int64_t row_begin;
         int n_token;
     };
 
-    // fn(row, worker) for every row, over the pool where the work is worth waking it (values: touched per row).
+    // fn(row, worker) for every row, over the pool where the work is worth waking it (values: touched per
+    // row).
     void each_row(int64_t n, int64_t values, FunctionRef<void(int64_t row, int worker)> fn);
     void make_acts(ActBuffer& acts, ActKind kind);
     void add_tasks(const Weight& w, const std::byte* const* acts, float* const* out, int n_token);
     void run_tasks();
     void run_task(const MatTask& task, const std::byte* next, int worker);
     void store_kv(const Layer& layer, View2<const float> k, View2<const float> v);
-    void attend(const Slice& slice, int layer, int head, int begin, int end, View2<const float> q, View2<float> out,
-                int worker);
+    void attend(const Slice& slice, int layer, int head, int begin, int end, View2<const float> q,
+                View2<float> out, int worker);
     void choose_experts(const Layer& layer, View2<const float> in);
     void group_by_expert(int n_token);
     void expert_products(const Layer& layer, int n_token);
@@ -125,28 +132,28 @@ class Ops {
     std::vector<Slice> slices_;
     int n_token_ = 0;
     std::vector<MatTask> tasks_;
-    std::vector<std::vector<float*>> worker_out_;   // [worker][token] output pointers of a task
+    std::vector<std::vector<float*>> worker_out_;  // [worker][token] output pointers of a task
 
     RowBuffer x_, h_, y_, q_, k_, v_, o_, q_gate_, gate_;
-    RowBuffer ff_gate_, ff_up_;                      // dense and shared feed-forward
+    RowBuffer ff_gate_, ff_up_;  // dense and shared feed-forward
     RowBuffer cos_sin_;
     ActBuffer acts_, ff_acts_;
-    RowBuffer attend_;                               // per worker: o of a block of queries, and scratch
+    RowBuffer attend_;  // per worker: o of a block of queries, and scratch
 
     // mixture: a pair is a token and one of its experts, number token * top_k + rank
     RowBuffer router_logits_, router_probs_, pair_gate_, pair_up_, pair_out_, shared_out_, shared_gate_;
     ActBuffer pair_acts_;
-    std::vector<int32_t> ids_;                       // [pair]
-    std::vector<float> weights_;                     // [pair]
-    std::vector<int32_t> expert_begin_;              // [n_expert + 1] in pairs_
-    std::vector<int32_t> pairs_;                     // pairs by expert
-    std::vector<const std::byte*> in_ptr_, down_ptr_;    // [place in pairs_]
-    std::vector<float*> gate_ptr_, up_ptr_, out_ptr_;    // [place in pairs_]
-    std::vector<float*> row_ptr_[4];                     // outputs of linear(), by row
+    std::vector<int32_t> ids_;                         // [pair]
+    std::vector<float> weights_;                       // [pair]
+    std::vector<int32_t> expert_begin_;                // [n_expert + 1] in pairs_
+    std::vector<int32_t> pairs_;                       // pairs by expert
+    std::vector<const std::byte*> in_ptr_, down_ptr_;  // [place in pairs_]
+    std::vector<float*> gate_ptr_, up_ptr_, out_ptr_;  // [place in pairs_]
+    std::vector<float*> row_ptr_[4];                   // outputs of linear(), by row
 
     // delta net
-    RowBuffer mixed_;                                // [n_token, channels]: input of the convolution
-    RowBuffer conv_window_;                          // per worker: the taps - 1 inputs before a token
+    RowBuffer mixed_;        // [n_token, channels]: input of the convolution
+    RowBuffer conv_window_;  // per worker: the taps - 1 inputs before a token
     RowBuffer convolved_, z_, alpha_, beta_, delta_out_;
 };
 

@@ -1,4 +1,5 @@
-// Attention of Ops: norms and rotation per head, the KV cache, softmax over chunks of 128 positions (arithmetic.md 4).
+// Attention of Ops: norms and rotation per head, the KV cache, softmax over chunks of 128 positions
+// (arithmetic.md 4).
 #include <algorithm>
 
 #include "model/ops.h"
@@ -17,7 +18,8 @@ void Ops::head_norm(View2<float> rows, int n_head, const Vector& w) {
 
 void Ops::rope(View2<float> rows, int n_head) {
     const View2<float> angles = cos_sin_.view(rows.rows);
-    each_row(rows.rows, rows.cols, [&](int64_t i, int) { rope_.rotate(rows.row(i), n_head, hp_.dim_k, angles.row(i)); });
+    each_row(rows.rows, rows.cols,
+             [&](int64_t i, int) { rope_.rotate(rows.row(i), n_head, hp_.dim_k, angles.row(i)); });
 }
 
 void Ops::split_gate(View2<const float> q_gate, View2<float> q, View2<float> gate) {
@@ -32,7 +34,8 @@ void Ops::split_gate(View2<const float> q_gate, View2<float> q, View2<float> gat
 }
 
 void Ops::sigmoid_gate(View2<const float> gate, View2<float> x) {
-    each_row(x.rows, x.cols, [&](int64_t i, int) { kernels_.sigmoid_mul(gate.row(i), x.row(i), x.cols, x.row(i)); });
+    each_row(x.rows, x.cols,
+             [&](int64_t i, int) { kernels_.sigmoid_mul(gate.row(i), x.row(i), x.cols, x.row(i)); });
 }
 
 void Ops::store_kv(const Layer& layer, View2<const float> k, View2<const float> v) {
@@ -53,14 +56,14 @@ void Ops::attention(const Layer& layer, View2<const float> q, View2<const float>
         const int blocks = static_cast<int>(ceil_div(slice.count, k_query_block));
         pool_.run(blocks * hp_.n_head, [&](int task, int worker) {
             const int begin = task / hp_.n_head * k_query_block;
-            attend(slice, layer.kv_index, task % hp_.n_head, begin, std::min(begin + k_query_block, slice.count), q, out,
-                   worker);
+            attend(slice, layer.kv_index, task % hp_.n_head, begin,
+                   std::min(begin + k_query_block, slice.count), q, out, worker);
         });
     }
 }
 
-void Ops::attend(const Slice& slice, int layer, int head, int begin, int end, View2<const float> q, View2<float> out,
-                 int worker) {
+void Ops::attend(const Slice& slice, int layer, int head, int begin, int end, View2<const float> q,
+                 View2<float> out, int worker) {
     const int64_t dim_v = hp_.dim_v;
     const int kv_head = head / (hp_.n_head / hp_.n_head_kv);
     float* const o = attend_.view(pool_.size()).row(worker);  // [k_query_block + 1, dim_v], then scores
@@ -72,8 +75,8 @@ void Ops::attend(const Slice& slice, int layer, int head, int begin, int end, Vi
         for (int t = begin; t < end; t++) {
             const int64_t visible = slice.position + t + 1 - block * k_kv_block;
             if (visible <= 0) continue;
-            const AttendChunk chunk = slice.memory->kv.chunk(layer, kv_head, block,
-                                                             static_cast<int>(std::min<int64_t>(visible, k_kv_block)));
+            const AttendChunk chunk = slice.memory->kv.chunk(
+                layer, kv_head, block, static_cast<int>(std::min<int64_t>(visible, k_kv_block)));
             const float* query = q.row(slice.first + t) + head * hp_.dim_k;
             const int i = t - begin;
             if (block == 0) {

@@ -1,4 +1,5 @@
-// Mixture of Ops: router, the chosen experts grouped by id, their results summed in router order (arithmetic.md 3).
+// Mixture of Ops: router, the chosen experts grouped by id, their results summed in router order
+// (arithmetic.md 3).
 #include <algorithm>
 
 #include "model/ops.h"
@@ -9,16 +10,19 @@ namespace ft {
 void Ops::choose_experts(const Layer& layer, View2<const float> in) {
     const View2<float> logits = router_logits_.view(in.rows), probs = router_probs_.view(in.rows);
     const bool has_gate = static_cast<bool>(layer.mixture.shared_gate);
-    if (has_gate) linear(in, {{layer.mixture.router, logits}, {layer.mixture.shared_gate, shared_gate_.view(in.rows)}});
+    if (has_gate)
+        linear(in, {{layer.mixture.router, logits}, {layer.mixture.shared_gate, shared_gate_.view(in.rows)}});
     else linear(in, {{layer.mixture.router, logits}});
     const auto k = static_cast<size_t>(hp_.top_k);
     each_row(in.rows, hp_.n_expert * hp_.top_k, [&](int64_t i, int) {
         const std::span<int32_t> ids{ids_.data() + i * k, k};
-        route(kernels_, {logits.row(i), static_cast<size_t>(hp_.n_expert)}, renormalise_, hp_.expert_weights_scale,
-              {probs.row(i), static_cast<size_t>(hp_.n_expert)}, ids, {weights_.data() + i * k, k});
+        route(kernels_, {logits.row(i), static_cast<size_t>(hp_.n_expert)}, renormalise_,
+              hp_.expert_weights_scale, {probs.row(i), static_cast<size_t>(hp_.n_expert)}, ids,
+              {weights_.data() + i * k, k});
     });
     if (on_route)
-        for (int64_t i = 0; i < in.rows; i++) on_route(layer.index, static_cast<int>(i), {ids_.data() + i * k, k});
+        for (int64_t i = 0; i < in.rows; i++)
+            on_route(layer.index, static_cast<int>(i), {ids_.data() + i * k, k});
 }
 
 // Counting sort: the pairs of an expert stand together, in rising order of token.
@@ -36,8 +40,10 @@ void Ops::group_by_expert(int n_token) {
 void Ops::expert_products(const Layer& layer, int n_token) {
     const MixtureWeights& m = layer.mixture;
     const int n_pair = n_token * hp_.top_k;
-    const View2<float> gate = pair_gate_.view(n_pair), up = pair_up_.view(n_pair), out = pair_out_.view(n_pair);
-    const ActKind gate_kind = kernels_.act_kind(m.gate.first.type->type), up_kind = kernels_.act_kind(m.up.first.type->type);
+    const View2<float> gate = pair_gate_.view(n_pair), up = pair_up_.view(n_pair),
+                       out = pair_out_.view(n_pair);
+    const ActKind gate_kind = kernels_.act_kind(m.gate.first.type->type),
+                  up_kind = kernels_.act_kind(m.up.first.type->type);
     const std::byte* const* gate_acts = acts_.blobs(gate_kind);
     const std::byte* const* up_acts = acts_.blobs(up_kind);
     make_acts(acts_, gate_kind);
@@ -78,22 +84,26 @@ void Ops::expert_products(const Layer& layer, int n_token) {
     run_tasks();
 }
 
-// The shared expert is one more expert of every token; its products stand in the same lists, so that a layer has two
-// barriers whether it has one or not.
+// The shared expert is one more expert of every token; its products stand in the same lists, so that a layer
+// has two barriers whether it has one or not.
 void Ops::add_shared_tasks(const DenseWeights& shared, int n_token) {
-    const View2<float> gate = ff_gate_.view(n_token, shared.gate.n_row), up = ff_up_.view(n_token, shared.up.n_row);
+    const View2<float> gate = ff_gate_.view(n_token, shared.gate.n_row),
+                       up = ff_up_.view(n_token, shared.up.n_row);
     for (int i = 0; i < n_token; i++) {
         row_ptr_[0][i] = gate.row(i);
         row_ptr_[1][i] = up.row(i);
     }
     for (const Weight* w : {&shared.gate, &shared.up}) make_acts(acts_, kernels_.act_kind(w->type->type));
-    add_tasks(shared.gate, acts_.blobs(kernels_.act_kind(shared.gate.type->type)), row_ptr_[0].data(), n_token);
+    add_tasks(shared.gate, acts_.blobs(kernels_.act_kind(shared.gate.type->type)), row_ptr_[0].data(),
+              n_token);
     add_tasks(shared.up, acts_.blobs(kernels_.act_kind(shared.up.type->type)), row_ptr_[1].data(), n_token);
 }
 
 void Ops::add_shared_down_tasks(const DenseWeights& shared, int n_token) {
-    const View2<float> gate = ff_gate_.view(n_token, shared.gate.n_row), up = ff_up_.view(n_token, shared.up.n_row);
-    each_row(n_token, gate.cols, [&](int64_t i, int) { kernels_.silu_mul(gate.row(i), up.row(i), gate.cols, gate.row(i)); });
+    const View2<float> gate = ff_gate_.view(n_token, shared.gate.n_row),
+                       up = ff_up_.view(n_token, shared.up.n_row);
+    each_row(n_token, gate.cols,
+             [&](int64_t i, int) { kernels_.silu_mul(gate.row(i), up.row(i), gate.cols, gate.row(i)); });
     const ActKind kind = kernels_.act_kind(shared.down.type->type);
     ff_acts_.set(gate);
     make_acts(ff_acts_, kind);

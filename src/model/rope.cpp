@@ -16,7 +16,8 @@ double yarn_magnitude(double s, double m) { return s <= 1.0 ? 1.0 : 1.0 + 0.1 * 
 
 // The pair index whose wave turns `beta` times over the original context.
 double yarn_dim(const RopeParams& p, double beta) {
-    return static_cast<double>(p.n_rot) * log_f64(p.n_ctx_original / (beta * 2.0 * k_pi)) / (2.0 * log_f64(p.base));
+    return static_cast<double>(p.n_rot) * log_f64(p.n_ctx_original / (beta * 2.0 * k_pi)) /
+           (2.0 * log_f64(p.base));
 }
 
 // Share of the unstretched angle for pair i: 1 for fast pairs, 0 for slow ones, a ramp between.
@@ -38,7 +39,8 @@ Expected<RopeParams> read_rope(const Gguf& file, const std::string& arch, RopeKi
         auto value = file.get_float(key(name), otherwise);
         if (!value) return value.error();
         if (!std::isfinite(*value))
-            return Error{Code::invalid, fmt::format("{} is not finite", key(name)), "The file is damaged; fetch it again."};
+            return Error{Code::invalid, fmt::format("{} is not finite", key(name)),
+                         "The file is damaged; fetch it again."};
         *out = *value;
         return {};
     };
@@ -53,23 +55,29 @@ Expected<RopeParams> read_rope(const Gguf& file, const std::string& arch, RopeKi
     double old_linear = 0, attn = 1, yarn_attn = 1;
     auto type = file.get_string(key("rope.scaling.type"), "linear");
     if (!type) return type.error();
-    for (const Status& s : {number("rope.freq_base", 10000.0, &p.base), number("rope.scale_linear", 0, &old_linear),
-                            number("rope.scaling.attn_factor", 1.0, &attn),
-                            number("rope.scaling.yarn_attn_factor", 1.0, &yarn_attn),
-                            number("rope.scaling.yarn_ext_factor", 1.0, &p.ext_factor),
-                            number("rope.scaling.yarn_beta_fast", 32.0, &p.beta_fast),
-                            number("rope.scaling.yarn_beta_slow", 1.0, &p.beta_slow),
-                            number("rope.scaling.yarn_log_multiplier", 0.0, &p.log_multiplier)})
+    for (const Status& s :
+         {number("rope.freq_base", 10000.0, &p.base), number("rope.scale_linear", 0, &old_linear),
+          number("rope.scaling.attn_factor", 1.0, &attn),
+          number("rope.scaling.yarn_attn_factor", 1.0, &yarn_attn),
+          number("rope.scaling.yarn_ext_factor", 1.0, &p.ext_factor),
+          number("rope.scaling.yarn_beta_fast", 32.0, &p.beta_fast),
+          number("rope.scaling.yarn_beta_slow", 1.0, &p.beta_slow),
+          number("rope.scaling.yarn_log_multiplier", 0.0, &p.log_multiplier)})
         if (!s) return s.error();
     if (auto s = number("rope.scaling.factor", old_linear, &p.factor); !s) return s.error();
-    if (auto s = number("rope.scaling.original_context_length", static_cast<double>(n_ctx_model), &p.n_ctx_original); !s)
+    if (auto s = number("rope.scaling.original_context_length", static_cast<double>(n_ctx_model),
+                        &p.n_ctx_original);
+        !s)
         return s.error();
     if (p.base <= 1.0)
-        return Error{Code::invalid, fmt::format("{} is {}, but must be above 1", key("rope.freq_base"), p.base),
+        return Error{Code::invalid,
+                     fmt::format("{} is {}, but must be above 1", key("rope.freq_base"), p.base),
                      "The file is damaged; fetch it again."};
     if (p.factor == 0.0) p.factor = 1.0;
     if (p.factor < 0.0 || p.n_ctx_original <= 0.0)
-        return Error{Code::invalid, fmt::format("{} is negative, or the original context is not positive", key("rope.scaling.factor")),
+        return Error{Code::invalid,
+                     fmt::format("{} is negative, or the original context is not positive",
+                                 key("rope.scaling.factor")),
                      "The file is damaged; fetch it again."};
     p.attn_factor = attn * yarn_attn;
     if (*type == "none" || *type == "") p.scaling = RopeScaling::none;

@@ -15,13 +15,13 @@ enum class RopeScaling { none, linear, yarn };
 
 struct RopeParams {
     RopeKind kind = RopeKind::norm;
-    int64_t n_rot = 0;            // rotated values per head, even
+    int64_t n_rot = 0;  // rotated values per head, even
     double base = 10000.0;
     RopeScaling scaling = RopeScaling::none;
-    double factor = 1.0;          // context is stretched by this
-    double n_ctx_original = 0;    // yarn: context length before stretching
-    double ext_factor = 1.0;      // yarn: share of the ramp
-    double attn_factor = 1.0;     // multiplies cosines and sines
+    double factor = 1.0;        // context is stretched by this
+    double n_ctx_original = 0;  // yarn: context length before stretching
+    double ext_factor = 1.0;    // yarn: share of the ramp
+    double attn_factor = 1.0;   // multiplies cosines and sines
     double beta_fast = 32.0, beta_slow = 1.0;
     double log_multiplier = 0.0;
 };
@@ -31,7 +31,7 @@ Expected<RopeParams> read_rope(const Gguf& file, const std::string& arch, RopeKi
 
 // Cosines and sines of one position after the other.
 class Rope {
-   public:
+ public:
     Rope() = default;
     // factors [n_rot / 2] divide the angles (rope_freqs.weight); empty: none.
     Rope(const RopeParams& params, std::vector<float> factors);
@@ -42,9 +42,9 @@ class Rope {
     // Turns the first n_rot values of each of n_head heads; head h starts at x + h * head_stride.
     void rotate(float* x, int n_head, int64_t head_stride, const float* cos_sin) const;
 
-   private:
+ private:
     RopeKind kind_ = RopeKind::norm;
-    std::vector<double> angle_;    // radians per position, of each pair
+    std::vector<double> angle_;  // radians per position, of each pair
     double magnitude_ = 1.0;
 };
 

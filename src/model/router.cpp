@@ -2,8 +2,8 @@
 
 namespace ft {
 
-void route(const Kernels& kernels, std::span<const float> logits, bool renormalise, float scale, std::span<float> probs,
-           std::span<int32_t> ids, std::span<float> weights) {
+void route(const Kernels& kernels, std::span<const float> logits, bool renormalise, float scale,
+           std::span<float> probs, std::span<int32_t> ids, std::span<float> weights) {
     kernels.softmax(logits.data(), static_cast<int64_t>(logits.size()), probs.data());
     const auto chosen_before = [&](size_t rank, int32_t id) {
         for (size_t r = 0; r < rank; r++)

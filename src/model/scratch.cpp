@@ -7,7 +7,8 @@ ActBuffer::ActBuffer(const Kernels& kernels, int64_t max_row, int64_t max_width)
     for (ActKind kind : {ActKind::f32, ActKind::q8_256, ActKind::q8_32}) {
         pointers_[index(kind)].resize(static_cast<size_t>(max_row));
         if (kind != ActKind::f32)
-            memory_[index(kind)] = Buffer<std::byte>(static_cast<size_t>(max_row) * kernels.act_bytes(kind, width));
+            memory_[index(kind)] =
+                Buffer<std::byte>(static_cast<size_t>(max_row) * kernels.act_bytes(kind, width));
     }
 }
 
@@ -17,7 +18,8 @@ void ActBuffer::set(View2<const float> rows) {
         made_[index(kind)] = false;
         blob_bytes_[index(kind)] = kernels_->act_bytes(kind, rows.cols);
         for (int64_t i = 0; i < rows.rows; i++)
-            pointers_[index(kind)][i] = memory_[index(kind)].data() + static_cast<size_t>(i) * blob_bytes_[index(kind)];
+            pointers_[index(kind)][i] =
+                memory_[index(kind)].data() + static_cast<size_t>(i) * blob_bytes_[index(kind)];
     }
     made_[index(ActKind::f32)] = true;
     for (int64_t i = 0; i < rows.rows; i++)

@@ -1,5 +1,5 @@
-// Memory of one step, allocated once for the largest one. Rows of every view are 64-byte aligned, so that a row of f32
-// serves as an activation blob for float weights.
+// Memory of one step, allocated once for the largest one. Rows of every view are 64-byte aligned, so that a
+// row of f32 serves as an activation blob for float weights.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace ft {
 
 // A matrix of max_row rows that owns its memory.
 class RowBuffer {
-   public:
+ public:
     RowBuffer() = default;
     RowBuffer(int64_t max_row, int64_t width)
         : stride_(static_cast<int64_t>(round_up(static_cast<uint64_t>(width), 16))),
@@ -26,14 +26,15 @@ class RowBuffer {
     View2<float> view(int64_t rows, int64_t width) { return {memory_.data(), rows, width, stride_}; }
     uint64_t bytes() const { return memory_.size() * sizeof(float); }
 
-   private:
+ private:
     int64_t stride_ = 0, width_ = 0;
     Buffer<float> memory_;
 };
 
-// Quantised activations of up to max_row rows, in the forms that the weights of one product need; made once per form.
+// Quantised activations of up to max_row rows, in the forms that the weights of one product need; made once
+// per form.
 class ActBuffer {
-   public:
+ public:
     ActBuffer() = default;
     ActBuffer(const Kernels& kernels, int64_t max_row, int64_t max_width);
 
@@ -47,13 +48,13 @@ class ActBuffer {
     View2<const float> rows() const { return rows_; }
     uint64_t bytes() const;
 
-   private:
+ private:
     static size_t index(ActKind kind) { return static_cast<size_t>(kind); }
     const Kernels* kernels_ = nullptr;
     View2<const float> rows_;
     bool made_[3] = {};
-    size_t blob_bytes_[3] = {};                    // of the present rows
-    Buffer<std::byte> memory_[3];                  // q8_256, q8_32; f32 rows are used where they lie
+    size_t blob_bytes_[3] = {};    // of the present rows
+    Buffer<std::byte> memory_[3];  // q8_256, q8_32; f32 rows are used where they lie
     std::vector<const std::byte*> pointers_[3];
 };
 

@@ -1,7 +1,9 @@
 #include "model/tensor_binder.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/bytes.h"
-#include "base/log.h"
 
 namespace ft {
 
@@ -10,13 +12,10 @@ namespace {
 // Direct reads want file offset and address to agree modulo the drive's block; 4096 serves every drive seen.
 constexpr uint64_t k_page = 4096;
 
-bool ends_with(std::string_view text, std::string_view end) {
-    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 std::string shape_text(const TensorInfo& t) {
     std::string text;
-    for (int i = 0; i < std::max(1, t.n_dims); i++) text += fmt::format("{}{}", i == 0 ? "" : " x ", t.dims[i]);
+    for (int i = 0; i < std::max(1, t.n_dims); i++)
+        text += fmt::format("{}{}", i == 0 ? "" : " x ", t.dims[i]);
     return text;
 }
 
@@ -53,10 +52,11 @@ const TensorInfo* TensorBinder::find(const std::string& name, bool required) {
 
 bool TensorBinder::check_shape(const TensorInfo& t, int64_t n_col, int64_t n_row, int64_t n_matrix) {
     if (t.dims[0] == n_col && t.dims[1] == n_row && t.dims[2] == n_matrix && t.dims[3] == 1) return true;
-    fail(Error{Code::invalid,
-               fmt::format("the tensor {} has the shape {}, but {} x {} x {} was expected", t.name, shape_text(t),
-                           n_col, n_row, n_matrix),
-               "Its size and the model's keys disagree: the file is damaged or of a form that is not known here."});
+    fail(Error{
+        Code::invalid,
+        fmt::format("the tensor {} has the shape {}, but {} x {} x {} was expected", t.name, shape_text(t),
+                    n_col, n_row, n_matrix),
+        "Its size and the model's keys disagree: the file is damaged or of a form that is not known here."});
     return false;
 }
 
@@ -65,9 +65,10 @@ const TensorInfo* TensorBinder::take(const std::string& name, int64_t n_col, int
     const TensorInfo* tensor = find(name, required);
     if (tensor == nullptr || !check_shape(*tensor, n_col, n_row, n_matrix)) return nullptr;
     if (find_type(tensor->type) == nullptr) {
-        fail(Error{Code::unsupported,
-                   fmt::format("the tensor {} has type number {}, which is no type of weights", name, tensor->type),
-                   "Use a file in one of the usual types, such as Q4_K_M or Q8_0."});
+        fail(Error{
+            Code::unsupported,
+            fmt::format("the tensor {} has type number {}, which is no type of weights", name, tensor->type),
+            "Use a file in one of the usual types, such as Q4_K_M or Q8_0."});
         return nullptr;
     }
     if (names_.insert(name).second) bound_.push_back(tensor);
@@ -89,7 +90,11 @@ Weight TensorBinder::bind_weight(std::string_view name, int64_t n_col, int64_t n
     const TensorInfo* tensor = take(base + ".weight", n_col, n_row, 1, required);
     if (tensor == nullptr) return {};
     const TypeInfo* type = find_type(tensor->type);
-    Weight w{.type = type, .data = memory_.at(*tensor), .row_bytes = type->row_bytes(n_col), .n_col = n_col, .n_row = n_row};
+    Weight w{.type = type,
+             .data = memory_.at(*tensor),
+             .row_bytes = type->row_bytes(n_col),
+             .n_col = n_col,
+             .n_row = n_row};
     if (const TensorInfo* bias = take(base + ".bias", n_row, 1, 1, false)) w.bias = f32_values(*bias, n_row);
     if (const TensorInfo* scale = take(base + ".scale", 1, 1, 1, false)) w.scale = f32_values(*scale, 1);
     return w;
@@ -108,9 +113,14 @@ ExpertStack TensorBinder::experts(std::string_view name, int64_t n_col, int64_t 
     if (tensor == nullptr) return {};
     const TypeInfo* type = find_type(tensor->type);
     ExpertStack stack;
-    stack.first = Weight{.type = type, .data = memory_.at(*tensor), .row_bytes = type->row_bytes(n_col), .n_col = n_col, .n_row = n_row};
+    stack.first = Weight{.type = type,
+                         .data = memory_.at(*tensor),
+                         .row_bytes = type->row_bytes(n_col),
+                         .n_col = n_col,
+                         .n_row = n_row};
     stack.expert_bytes = stack.first.bytes();
-    if (const TensorInfo* scale = take(base + ".scale", n_expert, 1, 1, false)) stack.scales = f32_values(*scale, n_expert);
+    if (const TensorInfo* scale = take(base + ".scale", n_expert, 1, 1, false))
+        stack.scales = f32_values(*scale, n_expert);
     return stack;
 }
 
@@ -120,7 +130,11 @@ Weight TensorBinder::weight_as_f32(std::string_view name, int64_t n_col, int64_t
     const TensorInfo* tensor = take(full, n_col, n_row, 1, true);
     if (tensor == nullptr) return {};
     const TypeInfo& f32 = type_info(QuantType::F32);
-    Weight w{.type = &f32, .data = memory_.at(*tensor), .row_bytes = f32.row_bytes(n_col), .n_col = n_col, .n_row = n_row};
+    Weight w{.type = &f32,
+             .data = memory_.at(*tensor),
+             .row_bytes = f32.row_bytes(n_col),
+             .n_col = n_col,
+             .n_row = n_row};
     if (find_type(tensor->type) != &f32)
         w.data = reinterpret_cast<const std::byte*>(f32_values(*tensor, n_col * n_row));
     return w;
@@ -149,11 +163,15 @@ void TensorBinder::convert() {
     for (const auto& conversion : conversions_) conversion();
 }
 
-std::vector<std::string> TensorBinder::unused() const {
+std::vector<std::string> TensorBinder::unused(int n_layer) const {
     std::vector<std::string> names;
     for (const TensorInfo& tensor : file_.tensors()) {
-        const bool known_kind = ends_with(tensor.name, ".input_scale") || tensor.name.find(".nextn.") != std::string::npos;
-        if (!known_kind && !names_.contains(tensor.name)) names.push_back(tensor.name);
+        // blocks of multi-token prediction come after the ones that run
+        int block = -1;
+        if (tensor.name.starts_with("blk."))
+            std::from_chars(tensor.name.data() + 4, tensor.name.data() + tensor.name.size(), block);
+        if (block < n_layer && !tensor.name.ends_with(".input_scale") && !names_.contains(tensor.name))
+            names.push_back(tensor.name);
     }
     return names;
 }

@@ -11,12 +11,12 @@ namespace ft {
 
 // A matrix of n_row rows of n_col values: y[r] = (row r . x) * scale + bias[r].
 struct Weight {
-    const TypeInfo* type = nullptr;     // nullptr: the file has no such tensor
-    const std::byte* data = nullptr;    // row r at data + r * row_bytes, any alignment
+    const TypeInfo* type = nullptr;   // nullptr: the file has no such tensor
+    const std::byte* data = nullptr;  // row r at data + r * row_bytes, any alignment
     size_t row_bytes = 0;
     int64_t n_col = 0, n_row = 0;
-    const float* scale = nullptr;       // one value, or none: the tensor's .scale multiplies the finished dot once
-    const float* bias = nullptr;        // [n_row] f32, or none; added after the scale (arithmetic.md 1.4)
+    const float* scale = nullptr;  // one value, or none: the tensor's .scale multiplies the finished dot once
+    const float* bias = nullptr;   // [n_row] f32, or none; added after the scale (arithmetic.md 1.4)
 
     explicit operator bool() const { return type != nullptr; }
     uint64_t bytes() const { return static_cast<uint64_t>(n_row) * row_bytes; }
@@ -31,8 +31,8 @@ struct Weight {
     }
 };
 
-// n_expert matrices of one shape. Expert e is one contiguous range (GGUF stacks); with a fused gate+up tensor a stack is
-// the rows [row_begin, row_begin + n_row) of every expert.
+// n_expert matrices of one shape. Expert e is one contiguous range (GGUF stacks); with a fused gate+up tensor
+// a stack is the rows [row_begin, row_begin + n_row) of every expert.
 struct ExpertStack {
     Weight first;                   // of expert 0
     size_t expert_bytes = 0;        // from one expert to the next
@@ -51,15 +51,15 @@ struct ExpertStack {
 using Vector = std::vector<float>;
 
 struct AttentionWeights {
-    Weight q, k, v, output;         // q may hold a gate per head (qwen35moe)
-    Vector q_norm, k_norm;          // [dim_k], per head
+    Weight q, k, v, output;  // q may hold a gate per head (qwen35moe)
+    Vector q_norm, k_norm;   // [dim_k], per head
 };
 
 struct DeltaNetWeights {
     Weight qkv, gate, alpha, beta, output;
-    Vector conv;                    // [channels, taps]
-    Vector dt_bias, a;              // [n_head_v]
-    Vector norm;                    // [state]
+    Vector conv;        // [channels, taps]
+    Vector dt_bias, a;  // [n_head_v]
+    Vector norm;        // [state]
 };
 
 struct DenseWeights {
@@ -67,17 +67,17 @@ struct DenseWeights {
 };
 
 struct MixtureWeights {
-    Weight router;                  // f32, always
+    Weight router;  // f32, always
     ExpertStack gate, up, down;
-    DenseWeights shared;            // the shared expert, where there is one
-    Weight shared_gate;             // one f32 row
+    DenseWeights shared;  // the shared expert, where there is one
+    Weight shared_gate;   // one f32 row
 };
 
 // One block. Exactly one of attention and delta_net is bound, and one of dense and mixture.
 struct Layer {
-    int index = 0;                  // the file's blk.N
-    int kv_index = -1;              // among the layers with a KV cache
-    int state_index = -1;           // among the layers with recurrent state
+    int index = 0;         // the file's blk.N
+    int kv_index = -1;     // among the layers with a KV cache
+    int state_index = -1;  // among the layers with recurrent state
     Vector norm1, norm2;
     AttentionWeights attention;
     DeltaNetWeights delta_net;

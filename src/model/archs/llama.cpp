@@ -1,4 +1,5 @@
-// llama: dense Llama and Mistral, and the Mixtral form of mixture (docs of the architecture: Llama 2 and Mixtral papers).
+// llama: dense Llama and Mistral, and the Mixtral form of mixture (docs of the architecture: Llama 2 and
+// Mixtral papers).
 #include "model/archs.h"
 #include "model/ops.h"
 #include "model/tensor_binder.h"

@@ -1,5 +1,5 @@
-// qwen2moe: Qwen1.5-MoE and Qwen2-57B-A14B. Biases on q, k and v; router weights as the softmax gives them; a shared
-// expert with a gate of its own.
+// qwen2moe: Qwen1.5-MoE and Qwen2-57B-A14B. Biases on q, k and v; router weights as the softmax gives them; a
+// shared expert with a gate of its own.
 #include "model/archs.h"
 #include "model/expert_keys.h"
 #include "model/ops.h"

@@ -1,5 +1,6 @@
-// qwen35moe: Qwen3.5 and Qwen3.6 35B-A3B, 122B-A10B, 397B-A17B. Three of four layers are gated delta nets, the others
-// attention with an output gate and partial rotation; every layer is a mixture with a shared expert.
+// qwen35moe: Qwen3.5 and Qwen3.6 35B-A3B, 122B-A10B, 397B-A17B. Three of four layers are gated delta nets,
+// the others attention with an output gate and partial rotation; every layer is a mixture with a shared
+// expert.
 #include "model/archs.h"
 #include "model/expert_keys.h"
 #include "model/ops.h"
@@ -10,13 +11,15 @@ namespace ft {
 namespace {
 
 Status read_recurrent_layers(const Gguf& file, Hparams& hp) {
-    const std::string list_key = hp.arch + ".attention.recurrent_layers", interval_key = hp.arch + ".full_attention_interval";
+    const std::string list_key = hp.arch + ".attention.recurrent_layers",
+                      interval_key = hp.arch + ".full_attention_interval";
     hp.recurrent.assign(hp.n_layer, false);
     if (file.has(list_key)) {
         auto list = file.get_ints(list_key);
         if (!list) return list.error();
         if (static_cast<int>(list->size()) < hp.n_layer)
-            return Error{Code::invalid, fmt::format("{} has {} entries for {} layers", list_key, list->size(), hp.n_layer),
+            return Error{Code::invalid,
+                         fmt::format("{} has {} entries for {} layers", list_key, list->size(), hp.n_layer),
                          "The file is damaged."};
         for (int i = 0; i < hp.n_layer; i++) hp.recurrent[i] = (*list)[i] != 0;
         return {};
@@ -24,21 +27,31 @@ Status read_recurrent_layers(const Gguf& file, Hparams& hp) {
     auto interval = file.get_int(interval_key, 4);
     if (!interval) return interval.error();
     if (*interval < 1)
-        return Error{Code::invalid, fmt::format("{} is {}, but must be at least 1", interval_key, *interval), "The file is damaged."};
+        return Error{Code::invalid, fmt::format("{} is {}, but must be at least 1", interval_key, *interval),
+                     "The file is damaged."};
     for (int i = 0; i < hp.n_layer; i++) hp.recurrent[i] = (i + 1) % *interval != 0;
     return {};
 }
 
 Status read_delta_net(const Gguf& file, Hparams& hp) {
-    struct Key { const char* name; int64_t most; int64_t value; };
-    Key keys[] = {{".ssm.conv_kernel", 64, 0}, {".ssm.state_size", 1024, 0}, {".ssm.group_count", 4096, 0},
-                  {".ssm.time_step_rank", 4096, 0}, {".ssm.inner_size", 1 << 22, 0}};
+    struct Key {
+        const char* name;
+        int64_t most;
+        int64_t value;
+    };
+    Key keys[] = {{".ssm.conv_kernel", 64, 0},
+                  {".ssm.state_size", 1024, 0},
+                  {".ssm.group_count", 4096, 0},
+                  {".ssm.time_step_rank", 4096, 0},
+                  {".ssm.inner_size", 1 << 22, 0}};
     for (Key& key : keys) {
         auto value = file.get_int(hp.arch + key.name);
         if (!value) return value.error();
         if (*value < 1 || *value > key.most)
-            return Error{Code::invalid, fmt::format("{}{} is {}, but must lie between 1 and {}", hp.arch, key.name, *value, key.most),
-                         "The file is damaged."};
+            return Error{
+                Code::invalid,
+                fmt::format("{}{} is {}, but must lie between 1 and {}", hp.arch, key.name, *value, key.most),
+                "The file is damaged."};
         key.value = *value;
     }
     hp.ssm_conv_taps = static_cast<int>(keys[0].value);
@@ -46,10 +59,13 @@ Status read_delta_net(const Gguf& file, Hparams& hp) {
     hp.ssm_n_head_k = static_cast<int>(keys[2].value);
     hp.ssm_n_head_v = static_cast<int>(keys[3].value);
     if (keys[4].value != hp.ssm_n_head_v * hp.ssm_state || hp.ssm_n_head_v % hp.ssm_n_head_k != 0)
-        return Error{Code::invalid,
-                     fmt::format("{0}.ssm.inner_size {1} is not time_step_rank {2} x state_size {3}, or {2} is no multiple of "
-                                 "group_count {4}", hp.arch, keys[4].value, hp.ssm_n_head_v, hp.ssm_state, hp.ssm_n_head_k),
-                     "The file is damaged."};
+        return Error{
+            Code::invalid,
+            fmt::format(
+                "{0}.ssm.inner_size {1} is not time_step_rank {2} x state_size {3}, or {2} is no multiple of "
+                "group_count {4}",
+                hp.arch, keys[4].value, hp.ssm_n_head_v, hp.ssm_state, hp.ssm_n_head_k),
+            "The file is damaged."};
     return {};
 }
 
@@ -90,7 +106,8 @@ void gated_attention(Ops& ops, const Layer& layer) {
 
 Status read_qwen35moe(const Gguf& file, Hparams& hp) {
     if (hp.dim_k != hp.dim_v)
-        return Error{Code::unsupported, fmt::format("{}.attention.key_length and value_length differ", hp.arch),
+        return Error{Code::unsupported,
+                     fmt::format("{}.attention.key_length and value_length differ", hp.arch),
                      "The gate of this architecture needs them equal."};
     for (auto read : {&read_expert_length, &read_shared_length, &read_delta_net, &read_recurrent_layers})
         if (Status s = read(file, hp); !s) return s;

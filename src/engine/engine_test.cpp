@@ -1,0 +1,152 @@
+// The engine on the models of tests/goldens/small: what may not be seen in the bits, and what is refused.
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace ft {
+namespace {
+
+std::string golden(const std::string& name) {
+    return std::string(FREETOKEN_SOURCE_DIR) + "/tests/goldens/small/" + name + "/model.gguf";
+}
+
+std::unique_ptr<Engine> load(const std::string& name, int threads, int64_t chunk, int64_t n_ctx = 0) {
+    LoadOptions options;
+    options.model_path = golden(name);
+    options.threads = threads;
+    options.chunk = chunk;
+    options.n_ctx = n_ctx;
+    auto engine = Engine::load(options);
+    EXPECT_TRUE(engine) << (engine ? "" : engine.error().sentence());
+    return engine ? std::move(*engine) : nullptr;
+}
+
+std::vector<int32_t> some_ids(int n, int64_t n_vocab) {
+    std::vector<int32_t> ids;
+    for (int i = 0; i < n; i++) ids.push_back(static_cast<int32_t>((17 + i * 7919) % n_vocab));
+    return ids;
+}
+
+std::vector<float> all_logits(Engine& engine, const std::vector<int32_t>& ids) {
+    std::vector<float> all;
+    auto session = engine.new_session();
+    EXPECT_TRUE(session);
+    const Status fed = (*session)->feed_all(ids, [&](std::span<const float> logits) -> Status {
+        all.insert(all.end(), logits.begin(), logits.end());
+        return {};
+    });
+    EXPECT_TRUE(fed);
+    return all;
+}
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+class EveryKindOfModel : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryKindOfModel, ThreadsAndChunksCannotBeSeen) {
+    auto one = load(GetParam(), 1, 256);
+    ASSERT_NE(one, nullptr);
+    const auto ids = some_ids(150, one->n_vocab());  // crosses a chunk of attention
+    const auto expected = all_logits(*one, ids);
+    for (const auto& [threads, chunk] : {std::pair{3, 256}, {2, 7}, {1, 1}}) {
+        auto other = load(GetParam(), threads, chunk);
+        ASSERT_NE(other, nullptr);
+        EXPECT_TRUE(same_bits(all_logits(*other, ids), expected))
+            << threads << " threads, chunks of " << chunk;
+    }
+}
+
+TEST_P(EveryKindOfModel, AClearedSessionAndARewoundOneGiveTheSameAsANewOne) {
+    auto engine = load(GetParam(), 2, 64);
+    ASSERT_NE(engine, nullptr);
+    const auto ids = some_ids(40, engine->n_vocab());
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    ASSERT_TRUE((*session)->feed(ids));
+    const std::vector<float> expected((*session)->logits().begin(), (*session)->logits().end());
+    (*session)->clear();
+    EXPECT_TRUE((*session)->logits().empty());
+    ASSERT_TRUE((*session)->feed(std::span(ids).first(25)));
+    ASSERT_TRUE((*session)->feed(some_ids(9, engine->n_vocab())));
+    if (!(*session)->rewind(25)) {  // recurrent layers
+        (*session)->clear();
+        ASSERT_TRUE((*session)->feed(std::span(ids).first(25)));
+    }
+    EXPECT_EQ((*session)->n_past(), 25);
+    ASSERT_TRUE((*session)->feed(std::span(ids).subspan(25)));
+    EXPECT_TRUE(same_bits((*session)->logits(), expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, EveryKindOfModel,
+                         testing::Values("llama-kquants", "mixtral-q5k-q40", "qwen2moe-q3k-iq4", "qwen3-f16",
+                                         "qwen3moe-q4km", "qwen35moe-q4k", "qwen35moe-mtp-f16",
+                                         "qwen3moe-fp4-ternary"),
+                         [](const auto& info) {
+                             std::string name = info.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+TEST(Engine, RefusesIdsAndLengthsThatDoNotFitAndKeepsTheSession) {
+    auto engine = load("qwen3moe-q4km", 1, 16, 32);
+    ASSERT_NE(engine, nullptr);
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    ASSERT_TRUE((*session)->feed(some_ids(30, engine->n_vocab())));
+    const Status outside = (*session)->feed(std::vector<int32_t>{static_cast<int32_t>(engine->n_vocab())});
+    ASSERT_FALSE(outside);
+    EXPECT_NE(outside.error().what.find(std::to_string(engine->n_vocab())), std::string::npos);
+    const Status too_long = (*session)->feed(some_ids(3, engine->n_vocab()));
+    ASSERT_FALSE(too_long);
+    EXPECT_EQ(too_long.error().code, Code::too_large);
+    EXPECT_EQ((*session)->n_past(), 30);
+    EXPECT_TRUE((*session)->feed(some_ids(2, engine->n_vocab())));
+}
+
+TEST(Engine, StopsBetweenChunksAndSaysHowFarItCame) {
+    auto engine = load("qwen3moe-q4km", 1, 8);
+    ASSERT_NE(engine, nullptr);
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    const std::atomic<bool> stop{true};
+    const Status stopped = (*session)->feed(some_ids(30, engine->n_vocab()), &stop);
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().code, Code::negative);
+    EXPECT_EQ((*session)->n_past(), 0);
+}
+
+TEST(Engine, RoutesAreAscendingAndOnePerLayerAndToken) {
+    auto engine = load("qwen3moe-q4km", 2, 16);
+    ASSERT_NE(engine, nullptr);
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    int lines = 0;
+    (*session)->set_route_sink([&](const Route& route) {
+        lines++;
+        EXPECT_TRUE(std::is_sorted(route.experts.begin(), route.experts.end()));
+        EXPECT_TRUE(route.position >= 0 && route.position < 20);
+    });
+    ASSERT_TRUE((*session)->feed(some_ids(20, engine->n_vocab())));
+    EXPECT_GT(lines, 0);
+    EXPECT_EQ(lines % 20, 0);
+}
+
+TEST(Engine, AContextBeyondTheModelsIsRefusedWithBothNumbers) {
+    LoadOptions options;
+    options.model_path = golden("qwen3moe-q4km");
+    options.n_ctx = int64_t{1} << 30;
+    const auto engine = Engine::load(options);
+    ASSERT_FALSE(engine);
+    EXPECT_NE(engine.error().what.find("1073741824"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ft

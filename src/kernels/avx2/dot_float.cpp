@@ -55,8 +55,8 @@ template <class Read>
     }
 }
 
-// One row, one group: the 32 lanes added to 8 (by 16, then by 8). fetch: bytes ahead of w to prefetch.
-constexpr int k_fetch_ahead = 1024;
+// One row, one group: the 32 lanes added to 8 (by 16, then by 8).
+constexpr int k_fetch_ahead = 1024;  // bytes
 
 template <class Read>
 [[gnu::always_inline]] inline VecF group_lanes(const std::byte* w, const float* x, int n) {
@@ -77,34 +77,47 @@ template <class Read>
 
 // Decode. Row after row, so that memory is read in one line: up to 8 groups of one row, then the same groups
 // of the next; the 8 lanes left of each wait in scratch until those of 8 rows are there.
+constexpr int k_chunk = 8;
+struct Waiting {
+    VecF lanes[k_chunk][8];
+};
+
+// Up to 8 rows at w against one activation row -> the 8 results.
+template <class Read>
+VecF eight_rows(const std::byte* w, size_t row_bytes, int n_row, const float* x, int64_t n_col,
+                Waiting& waiting) {
+    const int64_t n_group = (n_col + 255) / 256;
+    VecF sum = _mm256_setzero_ps();
+    for (int64_t first = 0; first < n_group; first += k_chunk) {
+        const int64_t last = lesser(first + k_chunk, n_group);
+        for (int r = 0; r < n_row; r++)
+            for (int64_t g = first; g < last; g++) {
+                const std::byte* at =
+                    w + static_cast<size_t>(r) * row_bytes + static_cast<size_t>(g) * 256 * Read::k_bytes;
+                const int n = static_cast<int>(lesser<int64_t>(256, n_col - 256 * g));
+                waiting.lanes[g - first][r] = group_lanes<Read>(at, x + 256 * g, n);
+            }
+        for (int64_t g = first; g < last; g++) {
+            const VecF p = halve_lanes8(waiting.lanes[g - first]);
+            sum = g == 0 ? p : _mm256_add_ps(sum, p);
+        }
+    }
+    return sum;
+}
+
 template <class Read>
 void matmul_float_rows(const MatMul& m) {
-    constexpr int k_chunk = 8;
-    const float* x = reinterpret_cast<const float*>(m.acts[0]);
-    const int64_t n_group = (m.n_col + 255) / 256;
-    alignas(32) VecF waiting[k_chunk][8];
-    for (auto& group : waiting)
-        for (VecF& lanes : group) lanes = _mm256_setzero_ps();
+    Waiting waiting;
+    std::memset(&waiting, 0, sizeof waiting);
     for (int64_t row = 0; row < m.n_row; row += 8) {
         const int n_row = static_cast<int>(lesser<int64_t>(8, m.n_row - row));
         const std::byte* w = m.weights + static_cast<size_t>(row) * m.row_bytes;
-        VecF sum = _mm256_setzero_ps();
-        for (int64_t first = 0; first < n_group; first += k_chunk) {
-            const int64_t last = lesser(first + k_chunk, n_group);
-            for (int r = 0; r < n_row; r++)
-                for (int64_t g = first; g < last; g++)
-                    waiting[g - first][r] = group_lanes<Read>(
-                        w + static_cast<size_t>(r) * m.row_bytes +
-                            static_cast<size_t>(g) * 256 * Read::k_bytes,
-                        x + 256 * g, static_cast<int>(lesser<int64_t>(256, m.n_col - 256 * g)));
-            for (int64_t g = first; g < last; g++) {
-                const VecF p = halve_lanes8(waiting[g - first]);
-                sum = g == 0 ? p : _mm256_add_ps(sum, p);
-            }
+        for (int t = 0; t < m.n_token; t++) {
+            const float* x = reinterpret_cast<const float*>(m.acts[t]);
+            alignas(32) float out[8];
+            _mm256_store_ps(out, eight_rows<Read>(w, m.row_bytes, n_row, x, m.n_col, waiting));
+            std::memcpy(m.out[t] + row, out, static_cast<size_t>(n_row) * sizeof(float));
         }
-        alignas(32) float out[8];
-        _mm256_store_ps(out, sum);
-        std::memcpy(m.out[0] + row, out, static_cast<size_t>(n_row) * sizeof(float));
     }
 }
 
@@ -149,32 +162,38 @@ struct TileFloat {
     }
 
  private:
+    // Lanes 8l .. 8l + 7 of the 32, of two rows and all tokens: steps i = 8l, 8l + 32, ... below n.
     template <int n_token>
     [[gnu::always_inline]] static void quarter(const float* w, const float* const* x, int n, int l,
                                                VecF (*out)[2]) {
-        for (int t = 0; t < n_token; t++) out[t][0] = out[t][1] = _mm256_setzero_ps();
+        VecF sum[n_token][2];
+        for (int t = 0; t < n_token; t++) sum[t][0] = sum[t][1] = _mm256_setzero_ps();
+#pragma GCC unroll 2
         for (int i = 8 * l; i < n; i += 32) {
             const VecF w0 = _mm256_load_ps(w + i), w1 = _mm256_load_ps(w + 256 + i);
 #pragma GCC unroll 4
             for (int t = 0; t < n_token; t++) {
-                const VecF xt = _mm256_loadu_ps(x[t] + i);
-                out[t][0] = _mm256_fmadd_ps(w0, xt, out[t][0]);
-                out[t][1] = _mm256_fmadd_ps(w1, xt, out[t][1]);
+                VecF xt = _mm256_loadu_ps(x[t] + i);
+                keep(xt);  // one load for two fma
+                sum[t][0] = _mm256_fmadd_ps(w0, xt, sum[t][0]);
+                sum[t][1] = _mm256_fmadd_ps(w1, xt, sum[t][1]);
+                keep(sum[t][0]);
+                keep(sum[t][1]);
             }
         }
+        for (int t = 0; t < n_token; t++)
+            for (int i = 0; i < 2; i++) out[t][i] = sum[t][i];
     }
     template <int n_token>
     [[gnu::always_inline]] static void two_rows(const float* w, const float* const* x, int n, VecF* lanes) {
-        VecF a[n_token][2], b[n_token][2], c[n_token][2], d[n_token][2];
-        quarter<n_token>(w, x, n, 0, a);
-        quarter<n_token>(w, x, n, 2, b);
-        quarter<n_token>(w, x, n, 1, c);
-        quarter<n_token>(w, x, n, 3, d);
+        VecF quarters[4][n_token][2];
+#pragma GCC unroll 1
+        for (int l = 0; l < 4; l++) quarter<n_token>(w, x, n, l, quarters[l]);
         for (int k = 0; k < 8; k++) lanes[k] = _mm256_setzero_ps();
         for (int t = 0; t < n_token; t++)
             for (int i = 0; i < 2; i++)
-                lanes[4 * i + t] =
-                    _mm256_add_ps(_mm256_add_ps(a[t][i], b[t][i]), _mm256_add_ps(c[t][i], d[t][i]));
+                lanes[4 * i + t] = _mm256_add_ps(_mm256_add_ps(quarters[0][t][i], quarters[2][t][i]),
+                                                 _mm256_add_ps(quarters[1][t][i], quarters[3][t][i]));
     }
     // A last group that is no multiple of 32 columns.
     template <int n_token>
@@ -187,9 +206,10 @@ struct TileFloat {
     }
 };
 
+constexpr int k_least_tile_tokens = 6;  // fewer: their weights come from the second-level cache again
 template <class Read>
 void matmul_float(const MatMul& m) {
-    m.n_token < 2 ? matmul_float_rows<Read>(m) : matmul_tiles<TileFloat<Read>>(m);
+    m.n_token < k_least_tile_tokens ? matmul_float_rows<Read>(m) : matmul_tiles<TileFloat<Read>>(m);
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ template <class T>
 // Holds a running sum in its register. Without it compilers regroup the integer adds of a tile into trees and
 // spill, which costs up to half of the speed.
 [[gnu::always_inline]] inline void keep(Vec& v) { asm volatile("" : "+x"(v)); }
+[[gnu::always_inline]] inline void keep(VecF& v) { asm volatile("" : "+x"(v)); }
 
 // A constant that stays in a register or on the stack. Compilers build constants anew from general registers
 // inside loops, three instructions each, when they run out of vector registers.

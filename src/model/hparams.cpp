@@ -11,7 +11,7 @@ namespace {
 
 // A sane upper limit for a count: beyond it the file is damaged or hostile, and sizes would overflow.
 constexpr int64_t k_most_layers = 1024, k_most_width = 1 << 20, k_most_experts = 65536, k_most_heads = 4096;
-constexpr int64_t k_most_context = int64_t{1} << 32;
+constexpr int64_t k_most_context = int64_t{1} << 32, k_most_ff = int64_t{1} << 40;
 
 class KeyReader {
  public:
@@ -57,15 +57,20 @@ class KeyReader {
     Status status_;
 };
 
+// The embedding has a row for every token that the file names.
 Status read_vocabulary_size(const Gguf& file, Hparams& hp) {
     const TensorInfo* embedding = file.find_tensor("token_embd.weight");
     if (embedding == nullptr)
         return Error{Code::invalid, "the file has no tensor token_embd.weight",
                      "It holds no complete model; fetch it again, or name a file that does."};
     hp.n_vocab = embedding->dims[1];
-    if (hp.n_vocab <= 0 || hp.n_vocab > (int64_t{1} << 31) - 1)
-        return Error{Code::invalid, fmt::format("token_embd.weight has {} rows", hp.n_vocab),
-                     "The file is damaged."};
+    const auto tokens = file.metadata().find("tokenizer.ggml.tokens");
+    const auto n_token = tokens == file.metadata().end() ? hp.n_vocab : static_cast<int64_t>(tokens->second.count);
+    if (hp.n_vocab <= 0 || hp.n_vocab > (int64_t{1} << 31) - 1 || hp.n_vocab != n_token)
+        return Error{Code::invalid,
+                     fmt::format("token_embd.weight has {} rows for the {} tokens of tokenizer.ggml.tokens",
+                                 hp.n_vocab, n_token),
+                     "The file is damaged; fetch it again."};
     return {};
 }
 
@@ -104,7 +109,7 @@ Expected<Hparams> read_hparams(const Gguf& file, const Arch& arch) {
                      "The file is damaged or of a kind that is not known here."};
     hp.dim_k = keys.integer("attention.key_length", 1, 65536, hp.n_embd / hp.n_head);
     hp.dim_v = keys.integer("attention.value_length", 1, 65536, hp.n_embd / hp.n_head);
-    hp.n_ff = keys.integer("feed_forward_length", 0, k_most_width * 16, 0);
+    hp.n_ff = keys.integer("feed_forward_length", 0, k_most_ff, 0);
     const double eps = keys.number("attention.layer_norm_rms_epsilon", std::nullopt);
     const double scale = keys.number("attention.scale", 0.0);
     if (!keys.status()) return keys.status().error();

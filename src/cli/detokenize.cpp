@@ -23,6 +23,7 @@ std::string hex_of(std::string_view bytes) {
 
 Expected<ordered_json> detokenize(const Tokenizer& tokenizer, const ordered_json& line) {
     std::vector<int32_t> ids;
+    if (!line.at("ids").is_array()) return Error{Code::invalid, "\"ids\" is no array", ""};
     for (const ordered_json& value : line.at("ids")) {
         if (!value.is_number_integer())
             return Error{Code::invalid, "\"ids\" holds something that is no whole number", ""};

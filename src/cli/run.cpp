@@ -1,12 +1,138 @@
-#include "cli/command.h"
+// freetoken run: one answer to -p or to what is piped in, else a chat on the terminal.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "cli/chat.h"
+#include "cli/interrupt.h"
+#include "cli/model_flags.h"
+#include "cli/reply.h"
+#include "cli/standard_output.h"
 
 namespace ft::cli {
 
+namespace {
+
+constexpr size_t k_largest_prompt_bytes = size_t{64} << 20;
+
+struct RunFlags {
+    std::string prompt;
+    CLI::Option* prompt_option = nullptr;
+    bool raw = false;
+    bool json = false;
+};
+
+// All of stdin as one prompt, without the newlines at its end.
+Expected<std::string> read_standard_input() {
+    std::string text;
+    char block[65536];
+    for (;;) {
+        const ssize_t got = read(STDIN_FILENO, block, sizeof block);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            return Error{Code::io, fmt::format("standard input cannot be read: {}", std::strerror(errno)),
+                         "Give the prompt by -p TEXT."};
+        if (got == 0) break;
+        text.append(block, static_cast<size_t>(got));
+        if (text.size() > k_largest_prompt_bytes)
+            return Error{Code::too_large, "the prompt on standard input is larger than 64 MiB",
+                         "Give a shorter text."};
+    }
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+    if (text.empty())
+        return Error{Code::invalid, "the prompt on standard input is empty", "Give one by -p TEXT."};
+    return text;
+}
+
+// Nothing: a chat.
+Expected<std::optional<std::string>> prompt_text(const RunFlags& flags) {
+    if (flags.prompt_option->count() > 0) return std::optional(flags.prompt);
+    if (isatty(STDIN_FILENO) == 1) {
+        if (flags.raw || flags.json)
+            return Error{Code::invalid, fmt::format("{} needs a prompt", flags.raw ? "--raw" : "--json"),
+                         "Give one by -p TEXT, or pipe it in."};
+        return std::optional<std::string>();
+    }
+    Expected<std::string> text = read_standard_input();
+    if (!text) return text.error();
+    return std::optional(std::move(*text));
+}
+
+std::string think_of(const Settings& settings) {
+    return settings.has("inference.think") ? settings.text("inference.think") : "auto";
+}
+
+PrintStyle style_of(const Settings& settings, const RunFlags& flags) {
+    const bool terminal = isatty(STDOUT_FILENO) == 1;
+    const std::string think = think_of(settings);
+    return {.stream = !flags.json,
+            .terminal = terminal,
+            .split = !flags.raw,
+            // a pipe gets the answer alone unless the thinking was asked for
+            .show_thinking = think == "on" || (think != "hide" && terminal),
+            .end_line = !flags.raw || terminal};
+}
+
+std::optional<bool> think_flag(const Settings& settings) {
+    const std::string think = think_of(settings);
+    if (think == "auto") return std::nullopt;
+    return think != "off";
+}
+
+Conversation begin_conversation(const RunModel& model) {
+    Conversation conversation(*model.chat_template, *model.tokenizer, think_flag(model.settings));
+    if (model.settings.has("inference.system"))
+        conversation.set_system(model.settings.text("inference.system"));
+    return conversation;
+}
+
+Expected<Prompt> single_prompt(const RunModel& model, bool raw, const std::string& text) {
+    if (raw) return raw_prompt(*model.tokenizer, text);
+    Conversation conversation = begin_conversation(model);
+    conversation.add_user(text);
+    return conversation.prompt();
+}
+
+Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::string& text) {
+    const Expected<Prompt> prompt = single_prompt(model, flags.raw, text);
+    if (!prompt) return prompt.error();
+    const Expected<Reply> reply = reply_to(model, *prompt, style_of(model.settings, flags));
+    if (!reply) return reply.error();
+    if (flags.json) write_out(reply_json(*reply, model));
+    const AnswerEnd end = reply->answer.end;
+    if (end == AnswerEnd::unheard) return 0;
+    log("stats", "{}", statistics_line(reply->answer.timings));
+    if (end == AnswerEnd::context_full)
+        log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
+    return end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
+}
+
+Expected<int> run(const ModelChoice& choice, const RunFlags& flags) {
+    const Expected<std::optional<std::string>> text = prompt_text(flags);
+    if (!text) return text.error();
+    Expected<RunModel> model = load_run_model(choice, flags.raw);
+    if (!model) return model.error();
+    catch_interrupts();
+    if (*text) return answer_once(*model, flags, **text);
+    Conversation conversation = begin_conversation(*model);
+    return chat(*model, conversation, style_of(model->settings, flags));
+}
+
+}  // namespace
+
 Action define_run(CLI::App& app) {
-    const auto model = std::make_shared<std::string>();
-    app.add_option("model", *model, "the GGUF file (any part of a split one)");
-    return [model]() -> Expected<int> {
-        return Error{Code::unsupported, fmt::format("{}: no answers yet", *model), ""};
+    const auto model_flags = add_model_flags(app, Use::answering);
+    const auto flags = std::make_shared<RunFlags>();
+    flags->prompt_option =
+        app.add_option("-p,--prompt", flags->prompt,
+                       "answer this text and end; without it, what is piped in, else a chat")
+            ->type_name("TEXT");
+    app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
+    app.add_flag("--json", flags->json, "print the answer as one JSON object, with its timings and seed");
+    return [=] {
+        return with_model(*model_flags, [&](const ModelChoice& choice) { return run(choice, *flags); });
     };
 }
 

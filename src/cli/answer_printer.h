@@ -1,0 +1,49 @@
+// An answer on its way to the reader: as it comes, or kept for --json; the thinking part dimmed, plain or
+// left out.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/think_filter.h"
+#include "text/text_stream.h"
+
+namespace ft::cli {
+
+struct PrintStyle {
+    bool stream = true;     // false: only kept
+    bool terminal = false;  // escape sequences allowed; the text's own control characters are made visible
+    bool split = true;      // false (--raw): the text as it is, with no thinking part
+    bool show_thinking = true;
+    bool end_line = true;  // the answer ends with a newline
+};
+
+class AnswerPrinter {
+ public:
+    using Write = std::function<bool(std::string_view)>;  // false: nobody reads any more
+
+    AnswerPrinter(const Tokenizer& tokenizer, PrintStyle style, bool inside_thinking, Write write)
+        : style_(style), stream_(tokenizer, false), filter_(inside_thinking), write_(std::move(write)) {}
+
+    // False: nobody reads any more.
+    bool push(int32_t id);
+    bool finish();
+
+    const std::string& text() const { return text_; }  // without the thinking part
+    const std::string& thinking() const { return thinking_; }
+
+ private:
+    bool take(const std::string& text, bool at_end);
+    bool show(const Piece& piece);
+    bool set_dim(bool dim);
+
+    PrintStyle style_;
+    TextStream stream_;
+    ThinkFilter filter_;
+    Write write_;
+    std::string text_, thinking_;
+    bool dim_ = false;
+    bool thinking_shown_ = false;
+};
+
+}  // namespace ft::cli

@@ -1,0 +1,96 @@
+#include "cli/chat.h"
+
+#include <cstdio>
+
+#include "base/log.h"
+#include "cli/chat_loop.h"
+#include "cli/interrupt.h"
+#include "cli/reply.h"
+#include "cli/terminal_text.h"
+
+namespace ft::cli {
+
+namespace {
+
+class Chat {
+ public:
+    Chat(RunModel& model, Conversation& conversation, const PrintStyle& style)
+        : model_(model), conversation_(conversation), style_(style), editor_(history_path()) {}
+
+    Expected<int> run() {
+        say(fmt::format("{}: context of {} tokens. /help lists the commands, Ctrl-D ends.", model_.name,
+                        model_.engine->n_ctx()));
+        return run_chat({.read_line = [&](const std::string& prompt) { return editor_.read(prompt); },
+                         .say = [&](const std::string& line) { say(line); },
+                         .answer = [&](const std::string& text) { return turn(text); },
+                         .reset = [&] { conversation_.clear(); },
+                         .stats = [&] { return stats(); },
+                         .system = [&] { return conversation_.system(); },
+                         .set_system = [&](const std::string& text) { conversation_.set_system(text); }});
+    }
+
+ private:
+    static void say(const std::string& line) { std::fprintf(stderr, "%s\n", terminal_text(line).c_str()); }
+
+    Status turn(const std::string& text) {
+        conversation_.add_user(text);
+        const Expected<Prompt> prompt = conversation_.prompt();
+        if (!prompt || !fits(*prompt)) {
+            if (!prompt) say(prompt.error().sentence());
+            conversation_.drop_last();
+            return {};
+        }
+        clear_interrupt();
+        Expected<Reply> reply = reply_to(model_, *prompt, style_);
+        clear_interrupt();
+        if (!reply) return reply.error();
+        const bool nothing_came = reply->text.empty() && reply->thinking.empty();
+        if (nothing_came && reply->answer.end == AnswerEnd::interrupted) conversation_.drop_last();
+        else conversation_.add_assistant(reply->text, reply->thinking);
+        log("stats", "{}", statistics_line(reply->answer.timings));
+        if (reply->answer.end == AnswerEnd::context_full)
+            say(context_full_line(model_.engine->n_ctx(), model_.engine->n_ctx_model(), true));
+        last_ = reply->answer.timings;
+        return {};
+    }
+
+    bool fits(const Prompt& prompt) const {
+        const int64_t n_ctx = model_.engine->n_ctx(), n_ctx_model = model_.engine->n_ctx_model();
+        if (static_cast<int64_t>(prompt.ids.size()) < n_ctx) return true;
+        std::string help = "Say it shorter, or /reset for a new conversation";
+        if (n_ctx < n_ctx_model)
+            help += fmt::format("; started with a larger --ctx (up to {}) it fits", n_ctx_model);
+        say(fmt::format(
+            "this turn does not fit: with it the conversation has {} tokens, the context has room for {}, "
+            "answer included. {}.",
+            prompt.ids.size(), n_ctx, help));
+        return false;
+    }
+
+    std::string stats() const {
+        const SamplerParams& s = model_.sampling;
+        std::string lines = fmt::format(
+            "model    {}\ncontext  {} of {} tokens used\nseed     {}\nsampling temperature {}, top-k {}, "
+            "top-p {}, min-p "
+            "{}, repeat penalty {} over {} tokens\nthreads  {} ({})",
+            model_.name, model_.sequence->n_past(), model_.engine->n_ctx(), s.seed, s.temperature, s.top_k,
+            s.top_p, s.min_p, s.repeat_penalty, s.repeat_last_n, model_.engine->threads(),
+            model_.engine->kernels_name());
+        if (last_.predicted_n > 0) lines += "\nlast     " + statistics_line(last_);
+        return lines;
+    }
+
+    RunModel& model_;
+    Conversation& conversation_;
+    PrintStyle style_;
+    LineEditor editor_;
+    Timings last_;
+};
+
+}  // namespace
+
+Expected<int> chat(RunModel& model, Conversation& conversation, const PrintStyle& style) {
+    return Chat(model, conversation, style).run();
+}
+
+}  // namespace ft::cli

@@ -1,0 +1,54 @@
+// The messages of a chat, and the prompt that they make with the model's template.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace ft::cli {
+
+struct Prompt {
+    std::vector<int32_t> ids;
+    bool inside_thinking = false;  // the template has opened <think> for the model
+};
+
+// Text for a model that is to go on with it: BOS by the vocabulary's rule (not twice), special tokens parsed.
+Prompt raw_prompt(const Tokenizer& tokenizer, std::string_view text);
+
+class Conversation {
+ public:
+    // think: the template's enable_thinking; nothing leaves it to the template. Both references must outlive
+    // this.
+    Conversation(const ChatTemplate& chat_template, const Tokenizer& tokenizer, std::optional<bool> think)
+        : template_(chat_template), tokenizer_(tokenizer), think_(think) {}
+
+    // Empty: none.
+    void set_system(std::string text) { system_ = std::move(text); }
+    const std::string& system() const { return system_; }
+
+    void add_user(std::string text);
+    // thinking is kept beside the answer; most templates leave it out of later turns.
+    void add_assistant(std::string text, std::string thinking);
+    void drop_last() { messages_.erase(messages_.size() - 1); }
+    void clear() { messages_.clear(); }
+    bool empty() const { return messages_.empty(); }
+
+    // The prompt for the next answer. An error is the template's.
+    Expected<Prompt> prompt() const;
+
+ private:
+    nlohmann::ordered_json context() const;
+
+    const ChatTemplate& template_;
+    const Tokenizer& tokenizer_;
+    std::optional<bool> think_;
+    std::string system_;
+    nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
+};
+
+}  // namespace ft::cli

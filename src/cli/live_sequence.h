@@ -1,0 +1,29 @@
+// A session that knows which ids it holds, so that a longer conversation feeds only what is new.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cli/answer.h"
+#include "engine/engine.h"
+
+namespace ft::cli {
+
+class LiveSequence : public Sequence {
+ public:
+    explicit LiveSequence(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+
+    // Drops what is not a beginning of `ids`, and its last id too, whose logits are wanted. Where the model
+    // cannot drop (recurrent layers) the sequence is emptied.
+    void keep_prefix_of(std::span<const int32_t> ids);
+
+    Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) override;
+    std::span<const float> logits() const override { return session_->logits(); }
+    int64_t n_past() const override { return session_->n_past(); }
+
+ private:
+    std::unique_ptr<Session> session_;
+    std::vector<int32_t> fed_;  // n_past() ids
+};
+
+}  // namespace ft::cli

@@ -1,0 +1,69 @@
+#include "cli/man_page.h"
+
+#include "cli/dispatch.h"
+#include "config/keys.h"
+
+namespace ft::cli {
+
+namespace {
+
+// Text of one line for roff: '\' and '-' are special, and so is '.' or ''' at the start of a line.
+std::string roff(std::string_view text) {
+    std::string out;
+    if (!text.empty() && (text[0] == '.' || text[0] == '\'')) out += "\\&";
+    for (const char c : text) {
+        if (c == '\\') out += "\\e";
+        else if (c == '-') out += "\\-";
+        else if (c == '\n') out += ' ';
+        else out += c;
+    }
+    return out;
+}
+
+std::string item(const std::string& term, std::string_view text) {
+    return fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(term), roff(text));
+}
+
+std::string term_of(const CLI::Option& option) {
+    std::string names;
+    for (const std::string& name : option.get_snames())
+        names += fmt::format("{}-{}", names.empty() ? "" : ", ", name);
+    for (const std::string& name : option.get_lnames())
+        names += fmt::format("{}--{}", names.empty() ? "" : ", ", name);
+    if (names.empty()) return option.get_name();
+    if (option.get_items_expected_max() > 0) names += " " + option.get_type_name();
+    return names;
+}
+
+std::string command_section(const Command& command) {
+    const DefinedCommand defined = define_command(command);
+    std::string text = fmt::format(".SS freetoken {}\n{}.\n", roff(command.name), roff(command.summary));
+    for (const CLI::Option* option : defined.app->get_options())
+        text += item(term_of(*option), option->get_description());
+    return text;
+}
+
+}  // namespace
+
+std::string man_page() {
+    std::string text = fmt::format(
+        ".TH FREETOKEN 1 \"\" \"{}\" \"User Commands\"\n.SH NAME\nfreetoken \\- Mixture\\-of\\-Experts "
+        "language models on "
+        "small machines\n.SH SYNOPSIS\n.B freetoken\n\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n.SH COMMANDS\n",
+        roff(version_line()));
+    for (const Command& command : commands()) text += command_section(command);
+    text +=
+        ".SH SETTINGS\nA setting is taken from its flag, else from \\-\\-set, else from the environment, "
+        "else from the "
+        "file of \\-\\-config, else it has its default.\n";
+    for (const Key& key : keys())
+        text += item(dotted(key), fmt::format("{}. Takes {}; default: {}; environment: {}.", key.help,
+                                              allowed_values(key), default_text(key), environment_name(key)));
+    text +=
+        ".SH EXIT STATUS\n0: done. 1: a check says no. 2: input that has to be mended; one sentence on "
+        "stderr says "
+        "what. 70: a bug of the program. 130: interrupted.\n";
+    return text;
+}
+
+}  // namespace ft::cli

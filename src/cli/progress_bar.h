@@ -1,0 +1,33 @@
+// A bar on stderr for work that takes more than a second; nothing where stderr is no terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+
+namespace ft::cli {
+
+class ProgressBar {
+ public:
+    explicit ProgressBar(std::string what);
+    ProgressBar(const ProgressBar&) = delete;
+    ProgressBar& operator=(const ProgressBar&) = delete;
+    ~ProgressBar();  // clears the line
+
+    bool on_terminal() const { return on_terminal_; }
+    // Cheap: draws ten times a second at most.
+    void update(uint64_t done, uint64_t total);
+
+ private:
+    std::string what_;
+    bool on_terminal_;
+    bool drawn_ = false;
+    Seconds started_;
+    Seconds last_drawn_ = 0;
+};
+
+// "loading [#####     ]  48 %"
+std::string progress_line(const std::string& what, uint64_t done, uint64_t total);
+
+}  // namespace ft::cli

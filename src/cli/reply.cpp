@@ -1,0 +1,66 @@
+#include "cli/reply.h"
+
+#include "cli/interrupt.h"
+#include "cli/progress_bar.h"
+#include "cli/standard_output.h"
+#include "device/foreign_cpu.h"
+
+namespace ft::cli {
+
+Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style) {
+    const ForeignCpu watch;
+    AnswerPrinter printer(*model.tokenizer, style, prompt.inside_thinking, write_out);
+    std::optional<ProgressBar> bar(std::in_place, "reading the prompt");
+    AnswerRequest request;
+    request.prompt = prompt.ids;
+    request.sampling = model.sampling;
+    if (model.settings.has("inference.max_tokens"))
+        request.max_tokens = model.settings.integer("inference.max_tokens");
+    request.n_ctx = model.engine->n_ctx();
+    request.stop = &interrupted();
+    if (bar->on_terminal())
+        request.on_prompt = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
+    model.sequence->keep_prefix_of(prompt.ids);
+    const auto is_end = [&](int32_t id) { return model.tokenizer->is_end(id); };
+    const auto emit = [&](int32_t id) {
+        bar.reset();
+        return printer.push(id);
+    };
+    Expected<Answer> answer = generate(*model.sequence, request, is_end, emit);
+    bar.reset();
+    const bool finished = printer.finish();
+    if (!answer) return answer.error();
+    if (!finished) answer->end = AnswerEnd::unheard;
+    answer->timings.load_ms = model.engine->load_ms();
+    answer->timings.bytes_per_token = model.engine->bytes_per_token();
+    return Reply{std::move(*answer), printer.text(), printer.thinking(), watch.share()};
+}
+
+std::string statistics_line(const Timings& t) {
+    return fmt::format(
+        "prompt {} tokens, {:.1f} tok/s; first token after {:.0f} ms; answer {} tokens, {:.1f} tok/s; "
+        "{:.1f} GB/s read",
+        t.prompt_n, t.prompt_per_second(), t.ttft_ms, t.predicted_n, t.predicted_per_second(),
+        t.read_gb_per_second());
+}
+
+std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat) {
+    std::string help = in_chat ? " /reset begins a new conversation" : " A shorter prompt leaves more room";
+    if (n_ctx < n_ctx_model) help += fmt::format("; --ctx takes up to {} with this model", n_ctx_model);
+    return fmt::format("the context of {} tokens is full, so the answer ends here.{}.", n_ctx, help);
+}
+
+std::string reply_json(const Reply& reply, const RunModel& model) {
+    nlohmann::ordered_json timings = to_json(reply.answer.timings);
+    timings["logits_hash"] = fmt::format("{:016x}", reply.answer.logits_hash);
+    timings["foreign_cpu"] = reply.foreign_cpu;
+    nlohmann::ordered_json out = {{"text", reply.text}};
+    if (!reply.thinking.empty()) out["reasoning_content"] = reply.thinking;
+    out["finish_reason"] = finish_reason(reply.answer.end);
+    out["seed"] = model.sampling.seed;
+    out["model"] = model.name;
+    out["timings"] = std::move(timings);
+    return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ft::cli

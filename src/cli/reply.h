@@ -1,0 +1,32 @@
+// One reply of a loaded model to a prompt, with its text, figures and the lines that go with it.
+#pragma once
+
+#include <string>
+
+#include "cli/answer.h"
+#include "cli/answer_printer.h"
+#include "cli/conversation.h"
+#include "cli/run_model.h"
+
+namespace ft::cli {
+
+struct Reply {
+    Answer answer;
+    std::string text;
+    std::string thinking;
+    double foreign_cpu = -1;  // share of the processors that other programs used meanwhile; -1: not known
+};
+
+// Streams to stdout as `style` says; Ctrl-C ends it.
+Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style);
+
+// "prompt 24 tokens, 120.3 tok/s; first token after 210 ms; answer 31 tokens, 24.1 tok/s; 12.3 GB/s read"
+std::string statistics_line(const Timings& timings);
+
+// What a full context means and what helps. in_chat: /reset is at hand.
+std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat);
+
+// {"text", "finish_reason", "timings", …} in one line.
+std::string reply_json(const Reply& reply, const RunModel& model);
+
+}  // namespace ft::cli

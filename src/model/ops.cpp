@@ -42,7 +42,7 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
     for (RowBuffer* rows : {&ff_gate_, &ff_up_}) *rows = RowBuffer(n, n_ff);
     acts_ = ActBuffer(kernels, n, widest_input(hp));
     ff_acts_ = ActBuffer(kernels, n, n_ff);
-    attend_ = RowBuffer(pool.size(), (k_query_block + 1) * hp.dim_v + k_kv_block);
+    attend_ = RowBuffer(pool.size(), 2 * k_attend_queries * hp.dim_v + 4 * k_kv_block);
     for (auto& pointers : row_ptr_) pointers.resize(max_token);
     if (hp.n_expert > 0) {
         const int64_t n_pair = n * hp.top_k;

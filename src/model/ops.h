@@ -26,7 +26,7 @@
 
 namespace ft {
 
-constexpr int k_query_block = 8;  // queries of one head that read the same keys together
+constexpr int k_attend_queries = 16;  // queries that read the same keys and values together
 
 // What one sequence remembers.
 struct SequenceMemory {
@@ -110,8 +110,13 @@ class Ops {
     void run_tasks();
     void run_task(const MatTask& task, const std::byte* next, int worker);
     void store_kv(const Layer& layer, View2<const float> k, View2<const float> v);
-    void attend(const Slice& slice, int layer, int head, int begin, int end, View2<const float> q,
-                View2<float> out, int worker);
+    // Queries that are computed together: some heads of one KV head, some tokens of a slice.
+    struct Queries {
+        int kv_head, first_head, n_head, first_token, n_token;
+    };
+    int heads_per_task(int count) const;
+    void attend(const Slice& slice, int layer, const Queries& of, View2<const float> q, View2<float> out,
+                int worker);
     void choose_experts(const Layer& layer, View2<const float> in);
     void group_by_expert(int n_token);
     void expert_products(const Layer& layer, int n_token);
@@ -138,7 +143,7 @@ class Ops {
     RowBuffer ff_gate_, ff_up_;  // dense and shared feed-forward
     RowBuffer cos_sin_;
     ActBuffer acts_, ff_acts_;
-    RowBuffer attend_;  // per worker: o of a block of queries, and scratch
+    RowBuffer attend_;  // per worker: two outputs of each query, and scores
 
     // mixture: a pair is a token and one of its experts, number token * top_k + rank
     RowBuffer router_logits_, router_probs_, pair_gate_, pair_up_, pair_out_, shared_out_, shared_gate_;

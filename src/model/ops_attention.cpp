@@ -48,48 +48,80 @@ void Ops::store_kv(const Layer& layer, View2<const float> k, View2<const float> 
         });
 }
 
+// Heads that one task takes together: all that share a KV head, fewer where there would be too few tasks to
+// go round.
+int Ops::heads_per_task(int count) const {
+    const int group = hp_.n_head / hp_.n_head_kv;
+    int heads = std::min(group, k_attend_queries);
+    const auto tasks = [&] {
+        return hp_.n_head_kv * ceil_div(group, heads) * ceil_div(count, k_attend_queries / heads);
+    };
+    while (heads > 1 && tasks() < 2 * pool_.size()) heads = (heads + 1) / 2;
+    return heads;
+}
+
 void Ops::attention(const Layer& layer, View2<const float> q, View2<const float> k, View2<const float> v,
                     View2<float> out) {
     store_kv(layer, k, v);
+    const int group = hp_.n_head / hp_.n_head_kv;
     for (const Slice& slice : slices_) {
-        // A task is one head of a few neighbouring queries: they read the same keys while these are in cache.
-        const int blocks = static_cast<int>(ceil_div(slice.count, k_query_block));
-        pool_.run(blocks * hp_.n_head, [&](int task, int worker) {
-            const int begin = task / hp_.n_head * k_query_block;
-            attend(slice, layer.kv_index, task % hp_.n_head, begin,
-                   std::min(begin + k_query_block, slice.count), q, out, worker);
+        // A task is some heads of one KV head, for a few neighbouring tokens: they read the same keys and
+        // values.
+        const int heads = heads_per_task(slice.count), tokens = k_attend_queries / heads;
+        const int parts = static_cast<int>(ceil_div(group, heads)),
+                  blocks = static_cast<int>(ceil_div(slice.count, tokens));
+        pool_.run(blocks * hp_.n_head_kv * parts, [&](int task, int worker) {
+            const int kv_head = task / parts % hp_.n_head_kv, part = task % parts;
+            const int token = task / (parts * hp_.n_head_kv) * tokens;
+            const Queries queries{.kv_head = kv_head,
+                                  .first_head = kv_head * group + part * heads,
+                                  .n_head = std::min(heads, group - part * heads),
+                                  .first_token = token,
+                                  .n_token = std::min(tokens, slice.count - token)};
+            attend(slice, layer.kv_index, queries, q, out, worker);
         });
     }
 }
 
-void Ops::attend(const Slice& slice, int layer, int head, int begin, int end, View2<const float> q,
-                 View2<float> out, int worker) {
+void Ops::attend(const Slice& slice, int layer, const Queries& of, View2<const float> q, View2<float> out,
+                 int worker) {
     const int64_t dim_v = hp_.dim_v;
-    const int kv_head = head / (hp_.n_head / hp_.n_head_kv);
-    float* const o = attend_.view(pool_.size()).row(worker);  // [k_query_block + 1, dim_v], then scores
-    float* const o2 = o + k_query_block * dim_v;
-    float* const scores = o2 + dim_v;
-    float m[k_query_block], l[k_query_block];
-    const int64_t last = slice.position + end - 1;
-    for (int64_t block = 0; block <= last / k_kv_block; block++)
-        for (int t = begin; t < end; t++) {
-            const int64_t visible = slice.position + t + 1 - block * k_kv_block;
-            if (visible <= 0) continue;
-            const AttendChunk chunk = slice.memory->kv.chunk(
-                layer, kv_head, block, static_cast<int>(std::min<int64_t>(visible, k_kv_block)));
-            const float* query = q.row(slice.first + t) + head * hp_.dim_k;
-            const int i = t - begin;
-            if (block == 0) {
-                kernels_.attend_chunk(chunk, query, hp_.attn_scale, scores, &m[i], &l[i], o + i * dim_v);
-                continue;
-            }
-            float m2 = 0, l2 = 0;
-            kernels_.attend_chunk(chunk, query, hp_.attn_scale, scores, &m2, &l2, o2);
-            kernels_.attend_merge(&m[i], &l[i], o + i * dim_v, m2, l2, o2, static_cast<int>(dim_v));
+    const int n = of.n_head * of.n_token;  // query i is head i % n_head of token i / n_head
+    float* const memory = attend_.view(pool_.size()).row(worker);
+    float *o[k_attend_queries], *o2[k_attend_queries];
+    const float* query[k_attend_queries];
+    float m[k_attend_queries], l[k_attend_queries], m2[k_attend_queries], l2[k_attend_queries];
+    int visible[k_attend_queries];
+    for (int i = 0; i < n; i++) {
+        o[i] = memory + i * dim_v;
+        o2[i] = memory + (k_attend_queries + i) * dim_v;
+        query[i] =
+            q.row(slice.first + of.first_token + i / of.n_head) + (of.first_head + i % of.n_head) * hp_.dim_k;
+    }
+    float* const scores = memory + 2 * k_attend_queries * dim_v;
+    const int64_t last = slice.position + of.first_token + of.n_token - 1;
+    for (int64_t block = 0; block <= last / k_kv_block; block++) {
+        // the earliest tokens of the task may not see the last block yet
+        int first = 0;
+        for (int i = 0; i < n; i++) {
+            const int64_t seen = slice.position + of.first_token + i / of.n_head + 1 - block * k_kv_block;
+            visible[i] = static_cast<int>(std::min<int64_t>(seen, k_kv_block));
+            if (seen <= 0) first = i + 1;
         }
-    for (int t = begin; t < end; t++) {
-        float* to = out.row(slice.first + t) + head * dim_v;
-        for (int64_t d = 0; d < dim_v; d++) to[d] = o[(t - begin) * dim_v + d] / l[t - begin];
+        const AttendChunk chunk = slice.memory->kv.chunk(layer, of.kv_head, block, visible[n - 1]);
+        if (block == 0) {
+            kernels_.attend_queries(chunk, n, query, visible, hp_.attn_scale, scores, m, l, o);
+            continue;
+        }
+        kernels_.attend_queries(chunk, n - first, query + first, visible + first, hp_.attn_scale, scores,
+                                m2 + first, l2 + first, o2 + first);
+        for (int i = first; i < n; i++)
+            kernels_.attend_merge(&m[i], &l[i], o[i], m2[i], l2[i], o2[i], static_cast<int>(dim_v));
+    }
+    for (int i = 0; i < n; i++) {
+        float* to =
+            out.row(slice.first + of.first_token + i / of.n_head) + (of.first_head + i % of.n_head) * dim_v;
+        for (int64_t d = 0; d < dim_v; d++) to[d] = o[i][d] / l[i];
     }
 }
 

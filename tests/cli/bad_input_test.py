@@ -94,26 +94,28 @@ class BadInput(harness.Case):
                 self.refused(ask("x", flag, value), flag)
 
     def test_unknown_settings(self):
-        self.refused(ask("x", "--set", "inference.temperatur=1"), "inference.temperature")
-        config = self.write("config.yaml", "inference:\n  temperature: 0.5\n  top_q: 0.9\n")
-        self.refused(ask("x", "--config", config), "config.yaml", "3", "top_p")
+        self.refused(ask("x", "--set", "inference.temperatur=1"), "mean temperature")
+        config = self.write("config.yaml", "inference:\n  temperature: 0.5\n  min_q: 0.9\n")
+        self.refused(ask("x", "--config", config), "config.yaml", "3", "min_p")
 
     def test_not_enough_memory_is_said_before_reading(self):
-        """A header that promises 2 TiB of weights in a sparse file."""
-        path = self.path("huge.gguf")
-        tensors, metadata = harness.contents(MODEL)
+        """A well-formed model whose experts take some 200 GB, in a sparse file."""
+        tensors, metadata = harness.contents(SMALL / "qwen3moe-f32/model.gguf")
+        width, path = 1 << 24, self.path("huge.gguf")
         w = gguf_io.GGUFWriter(str(path))
         for key, value, kind in metadata:
-            w.meta(key, value, kind)
+            w.meta(key, width if key == "qwen3moe.expert_feed_forward_length" else value, kind)
+        offset = 0
         for name, shape, kind, _ in tensors:
+            if "_exps." in name:
+                shape = (width, *shape[1:]) if "down" in name else (shape[0], width, shape[2])
             w.tensor(name, shape, kind)
-        w.tensor("huge.weight", (1 << 20, 1 << 19), "F32")
+            offset += gguf_io.pad(gguf_io.nbytes(shape, kind))
         w.begin()
-        for name, _, _, raw in tensors:
-            w.data(name, raw)
-        w._f.truncate(w._f.tell() + (1 << 41))
-        w._f.close()
-        self.refused(run("logits", path, "--ids", IDS, "-o", self.path("o"), limit=20), "memory")
+        with open(path, "wb") as f:
+            f.write(w._heads[0])
+            f.truncate(len(w._heads[0]) + offset)
+        self.refused(run("logits", path, "--ids", IDS, "-o", self.path("o"), limit=20), "memory", "huge.gguf", "GiB")
 
     def test_outputs_that_cannot_be_written(self):
         for target in (self.folder, self.path("absent/out.f32"), "/dev/full"):
@@ -130,7 +132,7 @@ class BadInput(harness.Case):
                                     ("ids-d.txt", "-1", "-1")):
             with self.subTest(content=content):
                 r = run("logits", MODEL, "--ids", self.write(name, content), "-o", self.path("o"))
-                self.refused(r, name, word)
+                self.refused(r, word)
 
 
 if __name__ == "__main__":

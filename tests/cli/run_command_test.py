@@ -17,8 +17,7 @@ class RunCommand(harness.Case):
         self.assertTrue(r.text.strip())
         self.assertNotIn("\x1b", r.text)
         self.assertEqual(len([l for l in r.err.splitlines() if "tok/s" in l]), 1, r.err)
-        for word in ("TTFT", "GB/s"):
-            self.assertIn(word, r.err)
+        self.assertRegex(r.err, r"prompt \d+ tokens.*first token.*answer \d+ tokens.*GB/s")
 
     def test_piped_input_is_one_prompt(self):
         want = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 16)).text
@@ -49,13 +48,13 @@ class RunCommand(harness.Case):
         self.assertEqual(self.good(ask(QUESTION, *GREEDY, "--json")).json()["finish_reason"], "stop")
 
     def test_seeds(self):
-        flags = ("--temp", 1.2, "--top-p", 1, "--max-tokens", 24, "--seed")
+        flags = ("--temp", 3, "--top-p", 1, "--max-tokens", 24, "--seed")
         first = self.good(ask(QUESTION, *flags, 7)).text
         self.assertEqual(self.good(ask(QUESTION, *flags, 7, "--threads", 3)).text, first)
-        self.assertTrue(any(self.good(ask(QUESTION, *flags, s)).text != first for s in (8, 9, 10)))
+        self.assertNotEqual(self.good(ask(QUESTION, *flags, 8)).text, first)
 
     def test_a_shown_seed_repeats_the_answer(self):
-        flags = ("--temp", 1.2, "--max-tokens", 24, "--json")
+        flags = ("--temp", 3, "--top-p", 1, "--max-tokens", 24, "--json")
         got = self.good(ask(QUESTION, *flags)).json()
         seed = {**got, **got["timings"]}["seed"]
         self.assertEqual(self.good(ask(QUESTION, *flags, "--seed", seed)).json()["text"], got["text"])

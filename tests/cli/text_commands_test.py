@@ -38,9 +38,9 @@ class TextCommands(harness.Case):
         self.assertEqual((hidden["text"], shown["text"]), ("", "<|im_end|>"))
 
     def test_bytes_that_are_no_text(self):
-        (got,) = self.tokenize({"hex": "ff41"})
-        (back,) = self.detokenize({"ids": got["ids"]})
-        self.assertEqual(back, {"hex": "ff41"})
+        (replaced, half) = self.tokenize({"hex": "ff41"}, {"text": "\U0001f469"})
+        self.assertEqual(self.detokenize(replaced), [{"text": "\ufffdA"}])
+        self.assertEqual(self.detokenize({"ids": half["ids"][:1]}), [{"hex": "f0"}])
 
     def test_bos_only_where_asked(self):
         plain, bos = self.tokenize({"text": "a"}, {"text": "a", "bos": True}, model=SPM)

@@ -1,6 +1,7 @@
 // freetoken bench: speed of prompt and generation on fixed ids, without sampling (docs/verify.md).
 #include <sys/resource.h>
 #include <xxhash.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -2,11 +2,16 @@
 // parsed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <span>
 
 #include "base/error.h"
+
+// Of the flag library, which only files that define flags include: it is the largest header of the program.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace ft::cli {
 

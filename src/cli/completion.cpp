@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include "cli/completion.h"
 
 #include "cli/dispatch.h"

@@ -1,4 +1,5 @@
 // freetoken detokenize: ids to texts, for checks against other tokenizers.
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "cli/dispatch.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 

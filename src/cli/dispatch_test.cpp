@@ -1,6 +1,7 @@
 #include "cli/dispatch.h"
 
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 namespace ft::cli {
 namespace {

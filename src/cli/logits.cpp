@@ -1,4 +1,5 @@
 // freetoken logits: the logits of every position, for whoever wants to verify (docs/verify.md).
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fstream>
 #include <optional>

@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include "cli/man_page.h"
 
 #include "cli/dispatch.h"

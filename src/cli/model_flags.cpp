@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include "cli/model_flags.h"
 
 #include "cli/standard_output.h"

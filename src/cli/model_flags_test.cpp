@@ -1,6 +1,7 @@
 #include "cli/model_flags.h"
 
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdlib>
 

@@ -1,6 +1,7 @@
 // freetoken perplexity: how well a model predicts a text. Method of llama.cpp's tool of that name: chunks of
 // --ctx tokens, each in an empty context, the second half of each chunk scored; special tokens are not
 // parsed.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <fstream>

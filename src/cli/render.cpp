@@ -1,4 +1,5 @@
 // freetoken render: a chat template with contexts to texts, for checks against other template engines.
+#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <string>

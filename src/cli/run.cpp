@@ -1,5 +1,6 @@
 // freetoken run: one answer to -p or to what is piped in, else a chat on the terminal.
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstring>

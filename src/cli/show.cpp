@@ -1,4 +1,5 @@
 // freetoken show MODEL: what a model file is, from its header alone.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"

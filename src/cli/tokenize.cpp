@@ -1,4 +1,5 @@
 // freetoken tokenize: texts to ids, for checks against other tokenizers.
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 

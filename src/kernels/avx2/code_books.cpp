@@ -33,7 +33,8 @@ struct Signs {
     }
 };
 
-constexpr uint8_t k_values_iq2[4] = {8, 25, 43, 0};  // a 3 does not occur
+constexpr uint8_t k_values_iq1[4] = {0xf8, 0, 8, 0};  // a 3 does not occur
+constexpr uint8_t k_values_iq2[4] = {8, 25, 43, 0};   // a 3 does not occur
 constexpr uint8_t k_values_iq3_xxs[8] = {4, 12, 20, 28, 36, 44, 52, 62};
 constexpr uint8_t k_values_iq3_s[8] = {1, 3, 5, 7, 9, 11, 13, 15};
 
@@ -60,6 +61,10 @@ const uint32_t* code_book_iq3_s() {
     return book.entries;
 }
 
+const uint64_t* code_book_iq1() {
+    static const CodeBook<uint64_t, 2048, 2> book(k_grid_iq1, k_values_iq1);
+    return book.entries;
+}
 const uint64_t* signs_of_7_bits() {
     static const Signs signs;
     return signs.entries;

@@ -38,8 +38,6 @@ struct TileDecoded {
 
 }  // namespace
 
-void matmul_iq1_s(const MatMul& m) { matmul_tiles<TileDecoded<decode_iq1_s, 50>>(m); }
-void matmul_iq1_m(const MatMul& m) { matmul_tiles<TileDecoded<decode_iq1_m, 56>>(m); }
 void matmul_tq1_0(const MatMul& m) { matmul_tiles<TileDecoded<decode_tq1_0, 54>>(m); }
 void matmul_tq2_0(const MatMul& m) { matmul_tiles<TileDecoded<decode_tq2_0, 66>>(m); }
 

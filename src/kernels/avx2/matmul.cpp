@@ -44,9 +44,9 @@ constexpr Row k_products[] = {
     {QuantType::IQ4_XS, avx2::matmul_iq4_xs, 1},   {QuantType::MXFP4, avx2::matmul_mxfp4, 1},
     {QuantType::IQ2_XXS, avx2::matmul_iq2_xxs, 1}, {QuantType::IQ2_XS, avx2::matmul_iq2_xs, 1},
     {QuantType::IQ2_S, avx2::matmul_iq2_s, 1},     {QuantType::IQ3_XXS, avx2::matmul_iq3_xxs, 1},
-    {QuantType::IQ3_S, avx2::matmul_iq3_s, 1},     {QuantType::IQ1_S, avx2::matmul_iq1_s, 2},
-    {QuantType::IQ1_M, avx2::matmul_iq1_m, 2},     {QuantType::TQ1_0, avx2::matmul_tq1_0, 2},
-    {QuantType::TQ2_0, avx2::matmul_tq2_0, 2},
+    {QuantType::IQ3_S, avx2::matmul_iq3_s, 1},     {QuantType::IQ1_S, avx2::matmul_iq1_s, 1},
+    {QuantType::IQ1_M, avx2::matmul_iq1_m, 1},     {QuantType::TQ1_0, avx2::matmul_tq1_0, 2},
+    {QuantType::TQ2_0, avx2::matmul_tq2_0, 2},     {QuantType::NVFP4, avx2::matmul_nvfp4, 1},
 };
 
 const Row* row_of(QuantType type) {

@@ -29,7 +29,12 @@ void matmul_iq4_nl(const MatMul& m);
 void matmul_iq4_xs(const MatMul& m);
 void matmul_mxfp4(const MatMul& m);
 
-// dot_iq23.cpp
+// dot_nvfp4.cpp
+void matmul_nvfp4(const MatMul& m);
+
+// dot_iq1.cpp, dot_iq23.cpp
+void matmul_iq1_s(const MatMul& m);
+void matmul_iq1_m(const MatMul& m);
 void matmul_iq2_xxs(const MatMul& m);
 void matmul_iq2_xs(const MatMul& m);
 void matmul_iq2_s(const MatMul& m);
@@ -37,8 +42,6 @@ void matmul_iq3_xxs(const MatMul& m);
 void matmul_iq3_s(const MatMul& m);
 
 // dot_decoded.cpp: for several tokens
-void matmul_iq1_s(const MatMul& m);
-void matmul_iq1_m(const MatMul& m);
 void matmul_tq1_0(const MatMul& m);
 void matmul_tq2_0(const MatMul& m);
 

@@ -38,6 +38,13 @@ class File {
     // read_at().
     virtual Status read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const;
 
+    // The same past the page cache, where the system can: whole blocks around `to`, which must lie as
+    // covering_blocks() (io/blocks.h) wants it. The default is read_at().
+    virtual Status read_blocks(uint64_t offset, std::span<std::byte> to) const;
+
+    // A descriptor opened with O_DIRECT, for reads that the system runs on its own; -1: there is none.
+    virtual int direct_descriptor() const { return -1; }
+
  protected:
     explicit File(std::string path) : path_(std::move(path)) {}
 

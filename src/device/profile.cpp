@@ -1,0 +1,56 @@
+#include "device/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ft {
+
+namespace {
+
+// Where x lies between two neighbours of a sorted list, on a logarithmic scale.
+struct Between {
+    size_t low = 0, high = 0;
+    double share = 0;  // 0: at low, 1: at high
+};
+
+Between between(const std::vector<double>& points, double x) {
+    if (x <= points.front()) return {0, 0, 0};
+    for (size_t i = 1; i < points.size(); i++)
+        if (x <= points[i])
+            return {i - 1, i, std::log(x / points[i - 1]) / std::log(points[i] / points[i - 1])};
+    return {points.size() - 1, points.size() - 1, 0};
+}
+
+double mix(double a, double b, double share) { return a + (b - a) * share; }
+
+}  // namespace
+
+double DriveProfile::gb_per_second(uint64_t read_bytes, double depth) const {
+    if (rates.empty()) return 0;
+    std::set<double> size_set, depth_set;
+    for (const DriveRate& rate : rates) {
+        size_set.insert(static_cast<double>(rate.read_bytes));
+        depth_set.insert(rate.depth);
+    }
+    const std::vector<double> sizes(size_set.begin(), size_set.end()),
+        depths(depth_set.begin(), depth_set.end());
+    const Between s = between(sizes, static_cast<double>(std::max<uint64_t>(1, read_bytes)));
+    const Between d = between(depths, std::max(1.0, depth));
+    const auto at = [&](size_t i, size_t j) {
+        for (const DriveRate& rate : rates)
+            if (static_cast<double>(rate.read_bytes) == sizes[i] && rate.depth == depths[j])
+                return rate.gb_per_second;
+        return 0.0;
+    };
+    return mix(mix(at(s.low, d.low), at(s.low, d.high), d.share),
+               mix(at(s.high, d.low), at(s.high, d.high), d.share), s.share);
+}
+
+double DriveProfile::best_gb_per_second() const {
+    double best = 0;
+    for (const DriveRate& rate : rates) best = std::max(best, rate.gb_per_second);
+    return best;
+}
+
+}  // namespace ft

@@ -1,0 +1,41 @@
+// How fast this machine is: what a plan predicts with. Measured in under three seconds, kept under the user's
+// cache folder, measured again when the hardware, or the drive of the model, is another one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace ft {
+
+// Direct reads of one size, so many at a time, at random places of one drive.
+struct DriveRate {
+    uint64_t read_bytes = 0;
+    int depth = 0;
+    double gb_per_second = 0;  // 1e9 bytes
+};
+
+struct DriveProfile {
+    std::vector<DriveRate> rates;  // a grid: every size with every depth
+    double latency_us = 0;         // of one read of 4 KiB, nothing else in flight
+
+    // The rate of reads of this size with so many in flight, between the points of the grid; 0 without one.
+    double gb_per_second(uint64_t read_bytes, double depth) const;
+    double best_gb_per_second() const;
+};
+
+struct MachineProfile {
+    double ram_read_gb_per_second = 0;  // all cores reading
+    double cpu_read_gb_per_second =
+        0;                  // quantised weights multiplied with one token, all cores; 0: not measured
+    double cpu_gflops = 0;  // products with many tokens, two operations per weight; 0: not measured
+    DriveProfile drive;     // that the model lies on
+    int physical_cores = 0;
+    uint64_t ram_bytes = 0;
+};
+
+}  // namespace ft

@@ -1,0 +1,91 @@
+// Where every byte of a model goes, worked out before anything of it is read: a pure function of the machine,
+// the model's shape and the settings. `freetoken plan` prints it, and every command that loads a model obeys
+// it.
+//
+// What a plan says is what is used: the sum of its items in RAM is at most the budget. A budget too small for
+// the step of one layer is refused with the smallest one that works.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/profile.h"
+#include "tiers/model_shape.h"
+
+namespace ft {
+
+struct CardShape {
+    uint64_t total_bytes = 0;
+    uint64_t used_by_others = 0;
+    uint64_t context_bytes = 0;  // what the driver takes for a process; outside memory.gpu_vram_budget
+    double read_gb_per_second = 0;
+    double pcie_gb_per_second = 0;
+};
+
+struct Machine {
+    uint64_t ram_total = 0;
+    uint64_t ram_available = 0;  // that can be filled without swapping
+    std::optional<CardShape> card = {};
+};
+
+struct PlanSettings {
+    std::optional<uint64_t> ram_budget =
+        {};  // bytes; nothing: 70 % of all RAM, and no more than is available
+    std::optional<uint64_t> vram_budget = {};  // bytes for model and KV cache; nothing: 85 % of the card
+    std::optional<int64_t> gpu_expert_capacity =
+        {};                   // VRAM slots of each layer; nothing: what the budget allows
+    bool cpu_offload = true;  // false: experts may lie on the card only
+    int64_t n_ctx = 0;        // tokens of one sequence; 0: the smaller of the model's and 8192
+    int64_t n_sequences = 1;  // that may run at once
+    int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
+};
+
+enum class Tier { vram, ram, drive };
+const char* tier_name(Tier tier);  // "vram"
+
+struct PlanItem {
+    std::string name;
+    Tier tier = Tier::ram;
+    uint64_t bytes = 0;
+};
+
+struct TierBytes {
+    uint64_t vram = 0, ram = 0, drive = 0;
+};
+
+struct Plan {
+    bool fits = false;
+    std::vector<PlanItem> items;
+    TierBytes total;  // sums of the items
+    uint64_t ram_budget = 0, vram_budget = 0;
+    uint64_t minimum_ram = 0;   // the smallest ram_budget that is accepted, to the byte
+    uint64_t resident_ram = 0;  // the smallest ram_budget with which every expert lies in RAM (or VRAM)
+
+    int64_t n_ctx = 0, n_sequences = 1;
+    uint64_t kv_bytes = 0;  // of the tokens promised; its item counts whole pages
+    int64_t chunk = 0;      // tokens of the longest step
+
+    // Every expert that is not in VRAM lies in RAM, as in the file; otherwise slots hold some of them.
+    bool experts_resident = false;
+    std::vector<int64_t> ram_slots;   // for each class of the shape
+    std::vector<int64_t> vram_slots;  // for each class
+    int64_t n_ram_slots() const;
+    int64_t n_vram_slots() const;
+    int64_t n_on_drive = 0;  // experts that have a slot nowhere
+
+    std::string shortage;            // where it does not fit: one sentence with the numbers
+    std::vector<std::string> notes;  // what a reader should know although it fits
+};
+
+// Never fails: what cannot work has fits == false, `shortage` and minimum_ram.
+Plan plan(const Machine& machine, const ModelShape& shape, const PlanSettings& settings);
+
+// What to change, the most useful first. Where the plan does not fit: card budget, slots of the card,
+// sequences, context, quantisation last.
+std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& shape,
+                                     const PlanSettings& settings, const Plan& plan,
+                                     const MachineProfile* profile);
+
+}  // namespace ft

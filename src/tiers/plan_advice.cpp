@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "tiers/plan.h"
+#include "tiers/plan_predict.h"
+
+namespace ft {
+
+namespace {
+
+double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
+
+// GiB with two decimals, rounded up, so that the value works when it is given back.
+double gib_up(uint64_t bytes) { return static_cast<double>(bytes * 100 / k_gib + 1) / 100; }
+
+// The longest context, in steps of 256, with which the model fits; 0 where none does.
+int64_t longest_context(const Machine& machine, const ModelShape& shape, PlanSettings settings) {
+    int64_t fits = 0, too_long = std::max<int64_t>(1, shape.n_ctx_model / 256 + 1);
+    const auto works = [&](int64_t steps) {
+        settings.n_ctx = std::min(steps * 256, shape.n_ctx_model);
+        return plan(machine, shape, settings).fits;
+    };
+    while (too_long - fits > 1) {
+        const int64_t middle = (fits + too_long) / 2;
+        (works(middle) ? fits : too_long) = middle;
+    }
+    return std::min(fits * 256, shape.n_ctx_model);
+}
+
+void advise_on_shortage(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
+                        const Plan& p, std::vector<std::string>& advice) {
+    const uint64_t spare = machine.ram_available;
+    if (p.ram_budget < p.minimum_ram && p.minimum_ram <= spare)
+        advice.push_back(
+            fmt::format("Allow {:.2f} GiB of RAM with --ram or memory.ram_budget; {:.2f} GiB are "
+                        "available.",
+                        gib_up(p.minimum_ram), gib(spare)));
+    if (machine.card && settings.gpu_expert_capacity.value_or(0) > 0)
+        advice.push_back("Lower memory.gpu_expert_capacity, or leave it out.");
+    if (settings.n_sequences > 1)
+        advice.push_back(fmt::format("Run fewer sequences at once: {} are asked for.", settings.n_sequences));
+    if (p.ram_budget < p.minimum_ram || p.n_ctx > shape.n_ctx_model) {
+        const int64_t n = longest_context(machine, shape, settings);
+        if (n > 0 && n < p.n_ctx)
+            advice.push_back(fmt::format("Choose a context of {} tokens: --ctx {}.", n, n));
+    }
+    if (!settings.cpu_offload)
+        advice.push_back("Set memory.cpu_offload to true, so that experts may lie in RAM.");
+    if (p.ram_budget < p.minimum_ram) {
+        if (p.minimum_ram > spare && spare > 0)
+            advice.push_back(
+                fmt::format("Close other programs: {:.2f} GiB of RAM are available now.", gib(spare)));
+        advice.push_back("Take a smaller quantisation last: it costs quality.");
+    }
+}
+
+// What would help most of what money or a setting can change, by the prediction.
+void advise_on_speed(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
+                     const Plan& p, const MachineProfile& profile, std::vector<std::string>& advice) {
+    const double now = predict(machine, shape, p, profile).decode_per_second;
+    struct Change {
+        double rate;
+        std::string text;
+    };
+    std::vector<Change> changes;
+    const auto faster = [&](double rate, std::string text) {
+        if (rate > 1.1 * now) changes.push_back({rate, std::move(text)});
+    };
+    PlanSettings more = settings;
+    if (!p.experts_resident) {
+        more.ram_budget = p.resident_ram;
+        const double rate = predict(machine, shape, plan(machine, shape, more), profile).decode_per_second;
+        faster(rate,
+               fmt::format("With {:.1f} GiB of RAM no expert is read from the drive: about {:.1f} tok/s.",
+                           gib_up(p.resident_ram), rate));
+        more.ram_budget = p.ram_budget + p.ram_budget / 4;
+        const double some = predict(machine, shape, plan(machine, shape, more), profile).decode_per_second;
+        faster(some, fmt::format("With {:.1f} GiB of RAM (a quarter more): about {:.1f} tok/s.",
+                                 gib_up(*more.ram_budget), some));
+        MachineProfile drive = profile;
+        for (DriveRate& rate_of : drive.drive.rates) rate_of.gb_per_second *= 2;
+        drive.drive.latency_us /= 2;
+        const double twice = predict(machine, shape, p, drive).decode_per_second;
+        faster(twice, fmt::format("With a drive twice as fast: about {:.1f} tok/s.", twice));
+    }
+    std::sort(changes.begin(), changes.end(),
+              [](const Change& a, const Change& b) { return a.rate > b.rate; });
+    for (const Change& change : changes) advice.push_back(change.text);
+}
+
+}  // namespace
+
+std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& shape,
+                                     const PlanSettings& settings, const Plan& plan,
+                                     const MachineProfile* profile) {
+    std::vector<std::string> advice;
+    if (!plan.fits) advise_on_shortage(machine, shape, settings, plan, advice);
+    else if (profile != nullptr) advise_on_speed(machine, shape, settings, plan, *profile, advice);
+    if (plan.fits && !plan.experts_resident &&
+        plan.n_ram_slots() + plan.n_vram_slots() < shape.demand_slots())
+        advice.push_back(
+            fmt::format("The slots hold less than the {} experts ({:.2f} GiB) that one token asks for: "
+                        "keep memory.expert_policy away from lru, which finds next to nothing then.",
+                        shape.demand_slots(), gib(shape.demand_bytes())));
+    return advice;
+}
+
+}  // namespace ft

@@ -1,0 +1,383 @@
+// Plans of made-up machines: no card, 4, 6, 8, 12, 24 GB; 8, 16, 32, 64 GB of RAM; SATA and NVMe; the
+// published models by their shape.
+#include "tiers/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "tiers/plan_predict.h"
+
+namespace ft {
+namespace {
+
+// A row of the table of published models: bytes of a Q4_K_M file.
+struct Published {
+    const char* name;
+    int n_layer, n_mixture, n_expert, top_k;
+    uint64_t expert_low, expert_high;  // an expert with its down matrix in the low or the high type
+    double file_gb, active_billions;
+    uint64_t kv_bytes_per_token;
+    double state_mib;
+    int64_t n_ctx;
+};
+
+constexpr Published k_published[] = {
+    {"qwen3.6-35b-a3b", 40, 40, 256, 8, 1769472, 2039808, 21.2, 2.95, 20480, 62.8, 262144},
+    {"qwen3.5-122b-a10b", 48, 48, 256, 8, 5308416, 6119424, 74.2, 9.01, 24576, 149.1, 262144},
+    {"qwen3.5-397b-a17b", 60, 60, 512, 10, 7077888, 8159232, 240.6, 16.33, 30720, 186.3, 262144},
+    {"qwen3-next-80b-a3b", 48, 48, 512, 10, 1769472, 2039808, 48.5, 3.56, 24576, 75.4, 262144},
+    {"qwen3-30b-a3b", 48, 48, 128, 8, 2654208, 3059712, 18.6, 3.04, 98304, 0, 40960},
+    {"qwen3-235b-a22b", 94, 94, 128, 8, 10616832, 12238848, 142.1, 21.57, 192512, 0, 40960},
+    {"qwen1.5-moe-a2.7b", 24, 24, 60, 4, 5226496, 6307840, 9.5, 2.38, 196608, 0, 8192},
+    {"qwen2-57b-a14b", 28, 28, 64, 8, 15482880, 17848320, 34.8, 13.7, 57344, 0, 32768},
+    {"mixtral-8x7b", 32, 32, 8, 2, 99090432, 114229248, 28.4, 12.75, 131072, 0, 32768},
+    {"mixtral-8x22b", 56, 56, 8, 2, 169869312, 195821568, 85.6, 38.96, 229376, 0, 65536},
+    {"gpt-oss-20b", 24, 24, 32, 4, 13219200, 13219200, 12.1, 3.61, 49152, 0, 131072},
+    {"gpt-oss-120b", 36, 36, 128, 4, 13219200, 13219200, 63.4, 5.13, 73728, 0, 131072},
+    {"glm-4.5-air", 46, 45, 128, 8, 10452992, 12615680, 72.8, 12.8, 188416, 0, 131072},
+    {"glm-4.7", 92, 89, 160, 8, 13271040, 15298560, 216.2, 32.86, 376832, 0, 131072},
+    {"deepseek-v2-lite", 27, 26, 64, 6, 5226496, 6307840, 10.4, 2.45, 31104, 0, 163840},
+    {"deepseek-v3", 61, 58, 256, 8, 24772608, 28557312, 404.6, 36.63, 70272, 0, 163840},
+    {"kimi-k2", 61, 60, 384, 8, 24772608, 28557312, 620.6, 31.69, 70272, 0, 131072},
+    {"olmoe-1b-7b", 16, 16, 64, 8, 3538944, 4079616, 4.2, 1.18, 131072, 0, 4096},
+    {"minimax-m2", 62, 62, 256, 8, 7962624, 9179136, 138.3, 10.42, 253952, 0, 196608},
+    {"hunyuan-a13b", 32, 32, 64, 8, 21233664, 24477696, 48.8, 12.75, 131072, 0, 262144},
+    {"ernie-4.5-21b-a3b", 28, 27, 64, 6, 6635520, 7649280, 13.2, 3.35, 57344, 0, 131072},
+    {"ling-mini-2.0", 20, 19, 256, 8, 1769472, 2039808, 9.9, 1.11, 40960, 0, 32768},
+    {"dots.llm1", 62, 61, 128, 6, 10452992, 12615680, 94.5, 13.39, 1015808, 0, 32768},
+    {"phi-3.5-moe", 32, 32, 16, 2, 44236800, 50995200, 25.3, 6.51, 131072, 0, 131072},
+    {"llama-4-scout", 48, 48, 16, 1, 70778880, 81592320, 65.3, 16.14, 196608, 0, 10485760},
+    {"granite-3-3b-a800m", 32, 32, 40, 8, 1327104, 1529856, 2.0, 0.88, 65536, 0, 131072},
+    {"nemotron-3-nano-30b", 52, 23, 128, 6, 6859776, 8730624, 24.5, 3.23, 6144, 47.6, 262144},
+    {"gemma-4-26b-a4b", 30, 30, 128, 8, 3593216, 4336640, 16.8, 3.82, 225280, 0, 262144},
+    {"smallthinker-21b-a3b", 52, 52, 64, 6, 3317760, 3824640, 13.1, 3.33, 106496, 0, 16384},
+    {"grok-1", 64, 64, 8, 2, 339738624, 391643136, 191.8, 83.76, 262144, 0, 8192},
+    {"dbrx", 40, 40, 16, 4, 111476736, 128507904, 79.7, 35.85, 163840, 0, 32768},
+};
+
+// Half of the layers have their experts in the low type, half in the high one, as Q4_K_M files do.
+ModelShape shape_of(const Published& model) {
+    ModelShape shape;
+    shape.name = model.name;
+    shape.n_layer = model.n_layer;
+    shape.n_ctx_model = model.n_ctx;
+    const bool one_class = model.expert_low == model.expert_high;
+    for (const uint64_t bytes : {model.expert_low, model.expert_high}) {
+        if (one_class && !shape.classes.empty()) break;
+        const uint64_t third = bytes / 3;
+        shape.classes.push_back({{third, third, bytes - 2 * third}, 0, model.top_k});
+    }
+    for (int i = 0; i < model.n_mixture; i++) {
+        const int c = one_class ? 0 : i % 2;
+        shape.mixtures.push_back({c, model.n_expert, model.top_k});
+        shape.classes[c].n_experts += model.n_expert;
+    }
+    const auto file = static_cast<uint64_t>(model.file_gb * 1e9);
+    const uint64_t rest =
+        file > shape.expert_bytes() + 100'000'000 ? file - shape.expert_bytes() : 100'000'000;
+    shape.parts = {{"embedding", rest / 4, rest / 4 / 100000, false},
+                   {"attention", rest / 2, rest / 2, true},
+                   {"head", rest - rest / 2 - rest / 4, rest - rest / 2 - rest / 4, true}};
+    shape.kv_bytes_per_token = model.kv_bytes_per_token;
+    shape.kv_page_tokens = 128;
+    shape.state_bytes = static_cast<uint64_t>(model.state_mib * k_mib);
+    shape.scratch_fixed = 16 * k_mib;
+    shape.scratch_per_token = 256 * k_kib;
+    shape.program_bytes = 64 * k_mib;
+    shape.active_parameters = model.active_billions * 1e9;
+    return shape;
+}
+
+Machine machine_of(uint64_t ram_gib, uint64_t card_gib) {
+    Machine machine{.ram_total = ram_gib * k_gib, .ram_available = ram_gib * k_gib / 10 * 9, .card = {}};
+    if (card_gib > 0)
+        machine.card = CardShape{.total_bytes = card_gib * k_gib,
+                                 .used_by_others = 200 * k_mib,
+                                 .context_bytes = 500 * k_mib,
+                                 .read_gb_per_second = 200,
+                                 .pcie_gb_per_second = 12};
+    return machine;
+}
+
+MachineProfile profile_of(bool nvme) {
+    const double most = nvme ? 3.0 : 0.5;
+    MachineProfile profile{.ram_read_gb_per_second = 40,
+                           .cpu_read_gb_per_second = 30,
+                           .cpu_gflops = 400,
+                           .drive = {},
+                           .physical_cores = 8,
+                           .ram_bytes = 32 * k_gib};
+    for (const auto& [bytes, share] : {std::pair{64 * k_kib, 0.4}, {512 * k_kib, 0.7}, {2 * k_mib, 1.0}})
+        for (const int depth : {1, 4, 16})
+            profile.drive.rates.push_back({bytes, depth,
+                                           most * share *
+                                               (depth == 1   ? 0.3
+                                                : depth == 4 ? 0.7
+                                                             : 1.0)});
+    profile.drive.latency_us = nvme ? 90 : 250;
+    return profile;
+}
+
+TierBytes sums_of(const Plan& p) {
+    TierBytes sums;
+    for (const PlanItem& item : p.items)
+        (item.tier == Tier::vram ? sums.vram : item.tier == Tier::ram ? sums.ram : sums.drive) += item.bytes;
+    return sums;
+}
+
+// What must hold of every plan, whatever was asked.
+void expect_sound(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
+                  const Plan& p) {
+    const TierBytes sums = sums_of(p);
+    EXPECT_EQ(sums.ram, p.total.ram);
+    EXPECT_EQ(sums.vram, p.total.vram);
+    EXPECT_EQ(sums.drive, p.total.drive);
+    EXPECT_GE(p.n_vram_slots() + p.n_ram_slots() + p.n_on_drive, shape.n_experts());
+    EXPECT_LE(p.minimum_ram, p.resident_ram);
+    EXPECT_LE(p.total.vram, machine.card ? machine.card->total_bytes : 0);
+    if (!p.fits) {
+        EXPECT_FALSE(p.shortage.empty());
+        EXPECT_FALSE(plan_advice(machine, shape, settings, p, nullptr).empty()) << shape.name;
+        return;
+    }
+    EXPECT_TRUE(p.shortage.empty());
+    EXPECT_LE(p.total.ram, p.ram_budget);
+    EXPECT_GE(p.ram_budget, p.minimum_ram);
+    EXPECT_EQ(p.experts_resident, p.n_on_drive == 0) << shape.name;
+    EXPECT_EQ(p.experts_resident, p.total.drive == 0) << shape.name;
+}
+
+TEST(Plan, IsSoundOnEveryMachineForEveryModel) {
+    int fitting = 0, refused = 0;
+    for (const Published& model : k_published) {
+        const ModelShape shape = shape_of(model);
+        for (const uint64_t ram : {8, 16, 32, 64})
+            for (const uint64_t card : {0, 4, 6, 8, 12, 24}) {
+                const Machine machine = machine_of(ram, card);
+                const PlanSettings settings;
+                const Plan p = plan(machine, shape, settings);
+                expect_sound(machine, shape, settings, p);
+                if (card == 0) {
+                    EXPECT_LE(p.ram_budget, ram * k_gib / 10 * 7);
+                }
+                (p.fits ? fitting : refused)++;
+            }
+    }
+    EXPECT_GT(fitting, 100);
+    EXPECT_GT(refused, 10);
+}
+
+TEST(Plan, TheMinimumIsTheSmallestBudgetThatIsAccepted) {
+    for (const Published& model : k_published)
+        for (const uint64_t card : {0, 6}) {
+            const ModelShape shape = shape_of(model);
+            const Machine machine = machine_of(64, card);
+            PlanSettings settings{.n_ctx = 2048};
+            const uint64_t least = plan(machine, shape, settings).minimum_ram;
+            settings.ram_budget = least;
+            const Plan enough = plan(machine, shape, settings);
+            EXPECT_TRUE(enough.fits) << model.name;
+            EXPECT_EQ(enough.minimum_ram, least);
+            expect_sound(machine, shape, settings, enough);
+            settings.ram_budget = least - 1;
+            const Plan less = plan(machine, shape, settings);
+            EXPECT_FALSE(less.fits) << model.name;
+            EXPECT_EQ(less.minimum_ram, least);
+            for (size_t c = 0; c < shape.classes.size(); c++)
+                EXPECT_LE(enough.ram_slots[c], shape.classes[c].n_experts);
+        }
+}
+
+TEST(Plan, MoreMemoryNeverGivesFewerSlots) {
+    for (const Published& model : k_published) {
+        const ModelShape shape = shape_of(model);
+        const Machine machine = machine_of(64, 0);
+        PlanSettings settings{.n_ctx = 2048};
+        const Plan first = plan(machine, shape, settings);
+        std::vector<int64_t> last(shape.classes.size(), 0);
+        const uint64_t step = (first.resident_ram - first.minimum_ram) / 97 + 1;
+        for (uint64_t budget = first.minimum_ram; budget <= first.resident_ram + step; budget += step) {
+            settings.ram_budget = budget;
+            const Plan p = plan(machine, shape, settings);
+            expect_sound(machine, shape, settings, p);
+            for (size_t c = 0; c < last.size(); c++) {
+                EXPECT_GE(p.ram_slots[c], last[c]) << model.name;
+                EXPECT_GE(p.ram_slots[c], shape.classes[c].top_k);
+                last[c] = p.ram_slots[c];
+            }
+        }
+        settings.ram_budget = first.resident_ram;
+        EXPECT_TRUE(plan(machine, shape, settings).experts_resident) << model.name;
+    }
+}
+
+TEST(Plan, TheCacheOfKeysAndValuesIsTheContextTimesItsBytes) {
+    const ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(64, 0);
+    for (const int64_t n : {1, 100, 1024, 8192, 40960}) {
+        const Plan p = plan(machine, shape, {.n_ctx = n});
+        EXPECT_EQ(p.kv_bytes, static_cast<uint64_t>(n) * shape.kv_bytes_per_token);
+        EXPECT_EQ(p.n_ctx, n);
+    }
+    EXPECT_EQ(plan(machine, shape, {}).n_ctx, 8192);
+    EXPECT_EQ(plan(machine, shape, {.n_sequences = 4}).kv_bytes, 4u * 8192 * shape.kv_bytes_per_token);
+    EXPECT_EQ(plan(machine, shape_of(k_published[17]), {}).n_ctx, 4096);  // the model's own is shorter
+}
+
+TEST(Plan, RefusesAContextBeyondTheModels) {
+    const ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(64, 0);
+    const PlanSettings settings{.n_ctx = 40961};
+    const Plan p = plan(machine, shape, settings);
+    EXPECT_FALSE(p.fits);
+    EXPECT_NE(p.shortage.find("40961"), std::string::npos);
+    EXPECT_NE(p.shortage.find("40960"), std::string::npos);
+    EXPECT_FALSE(plan_advice(machine, shape, settings, p, nullptr).empty());
+}
+
+TEST(Plan, TheContextThatIsAdvisedFits) {
+    const ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(8, 0);
+    PlanSettings settings{.ram_budget = 4 * k_gib, .n_ctx = 40960};
+    const Plan p = plan(machine, shape, settings);
+    ASSERT_FALSE(p.fits);
+    bool named = false;
+    for (const std::string& line : plan_advice(machine, shape, settings, p, nullptr)) {
+        const size_t at = line.find("--ctx ");
+        if (at == std::string::npos) continue;
+        settings.n_ctx = std::stoll(line.substr(at + 6));
+        EXPECT_TRUE(plan(machine, shape, settings).fits) << line;
+        settings.n_ctx += 256;
+        EXPECT_FALSE(plan(machine, shape, settings).fits) << line;
+        named = true;
+    }
+    EXPECT_TRUE(named);
+}
+
+TEST(Plan, LeavesThirtyPercentOfRamAndTakesNoMoreThanIsAvailable) {
+    const ModelShape shape = shape_of(k_published[0]);
+    Machine machine = machine_of(32, 0);
+    EXPECT_EQ(plan(machine, shape, {}).ram_budget, 32 * k_gib / 10 * 7);
+    machine.ram_available = 3 * k_gib;
+    EXPECT_EQ(plan(machine, shape, {}).ram_budget, 3 * k_gib);
+    EXPECT_EQ(plan(machine, shape, {.ram_budget = 20 * k_gib}).ram_budget, 20 * k_gib);
+}
+
+TEST(Plan, ExpertsAreOffloadedOnlyWhereThatIsAllowed) {
+    const ModelShape shape = shape_of(k_published[17]);  // 4.2 GB
+    const PlanSettings settings{.cpu_offload = false};
+    const Plan none = plan(machine_of(32, 0), shape, settings);
+    EXPECT_FALSE(none.fits);
+    EXPECT_NE(none.shortage.find("cpu_offload"), std::string::npos);
+    EXPECT_FALSE(plan(machine_of(32, 4), shape, settings).fits);
+    EXPECT_TRUE(plan(machine_of(32, 24), shape, settings).fits);
+}
+
+TEST(Plan, TheCardTakesTheDensePartFirstAndKeepsItsMargin) {
+    const ModelShape shape = shape_of(k_published[0]);
+    for (const uint64_t card : {4, 6, 8, 12, 24}) {
+        const Machine machine = machine_of(32, card);
+        const Plan p = plan(machine, shape, {});
+        EXPECT_LE(p.total.vram, card * k_gib * 85 / 100);
+        EXPECT_EQ(p.items.front().name, "embedding");
+        EXPECT_EQ(p.items.front().tier, Tier::ram);
+        EXPECT_EQ(p.items[1].tier, Tier::vram) << card;  // attention
+        if (card >= 8) {
+            EXPECT_GT(p.n_vram_slots(), 0) << card;
+        }
+        const Plan two = plan(machine, shape, {.gpu_expert_capacity = 2});
+        EXPECT_LE(two.n_vram_slots(), 2 * shape.n_layer);
+        EXPECT_LE(two.total.vram, p.total.vram);
+    }
+    const Plan greedy = plan(machine_of(32, 6), shape, {.vram_budget = 6 * k_gib});
+    EXPECT_FALSE(greedy.fits);
+    EXPECT_NE(greedy.shortage.find("gpu_vram_budget"), std::string::npos);
+}
+
+TEST(Plan, ADenseModelHasNoSlots) {
+    ModelShape shape = shape_of(k_published[17]);
+    shape.classes.clear();
+    shape.mixtures.clear();
+    const Plan p = plan(machine_of(16, 0), shape, {});
+    EXPECT_TRUE(p.fits);
+    EXPECT_TRUE(p.experts_resident);
+    EXPECT_EQ(p.n_ram_slots(), 0);
+    EXPECT_EQ(p.total.drive, 0u);
+    EXPECT_FALSE(plan(machine_of(16, 0), shape, {.ram_budget = p.minimum_ram - 1}).fits);
+}
+
+TEST(Plan, SlotsHoldASliceWhereverItBeginsInABlock) {
+    for (const uint64_t bytes :
+         {uint64_t{1}, uint64_t{4095}, uint64_t{4096}, uint64_t{4097}, uint64_t{589824}})
+        for (const uint64_t begin : {0, 32, 512, 1152, 4064, 4095}) {
+            const uint64_t end = round_up(begin + bytes, k_read_block);
+            EXPECT_LE(end, slice_slot_bytes(bytes)) << bytes << " at " << begin;
+        }
+}
+
+TEST(Prediction, GrowsWithMemoryAndDriveAndNamesTheLimit) {
+    for (const Published& model : k_published) {
+        const ModelShape shape = shape_of(model);
+        const Machine machine = machine_of(64, 0);
+        PlanSettings settings{.n_ctx = 2048};
+        const Plan first = plan(machine, shape, settings);
+        double last = 0;
+        for (int i = 0; i <= 10; i++) {
+            settings.ram_budget = first.minimum_ram + (first.resident_ram - first.minimum_ram) * i / 10;
+            const Plan p = plan(machine, shape, settings);
+            const Prediction fast = predict(machine, shape, p, profile_of(true));
+            const Prediction slow = predict(machine, shape, p, profile_of(false));
+            EXPECT_GE(fast.decode_per_second, last * 0.999) << model.name << " " << i;
+            EXPECT_LE(slow.decode_per_second, fast.decode_per_second) << model.name;
+            EXPECT_GT(slow.prefill_per_second, 0);
+            EXPECT_GT(slow.ttft_ms, 0);
+            last = fast.decode_per_second;
+        }
+        EXPECT_EQ(predict(machine, shape, plan(machine, shape, settings), profile_of(true)).limit,
+                  Limit::cpu);
+        settings.ram_budget = first.minimum_ram;
+        EXPECT_EQ(predict(machine, shape, plan(machine, shape, settings), profile_of(false)).limit,
+                  Limit::drive);
+    }
+}
+
+TEST(Prediction, ACardMakesItFaster) {
+    const ModelShape shape = shape_of(k_published[0]);
+    const Machine without = machine_of(32, 0), with = machine_of(32, 8);
+    const MachineProfile profile = profile_of(true);
+    EXPECT_GT(predict(with, shape, plan(with, shape, {}), profile).decode_per_second,
+              predict(without, shape, plan(without, shape, {}), profile).decode_per_second);
+}
+
+TEST(Prediction, HitsRiseWithTheShareOfExpertsHeld) {
+    EXPECT_EQ(expected_hit_rate(0), 0);
+    EXPECT_EQ(expected_hit_rate(1), 1);
+    double last = -1;
+    for (int i = 0; i <= 100; i++) {
+        const double hits = expected_hit_rate(i / 100.0);
+        EXPECT_GT(hits, last);
+        EXPECT_GE(hits, i / 100.0);  // never worse than chance
+        last = hits;
+    }
+}
+
+TEST(Prediction, TheUnionOfManyTokensIsEveryExpert) {
+    EXPECT_NEAR(expected_union(128, 8, 1), 8.0 / 128, 0.01);
+    EXPECT_LT(expected_union(128, 8, 16), 0.7);
+    EXPECT_GT(expected_union(128, 8, 2048), 0.999);
+    EXPECT_EQ(expected_union(0, 0, 4), 0);
+}
+
+TEST(DriveProfile, LiesBetweenThePointsOfTheGrid) {
+    const DriveProfile drive = profile_of(true).drive;
+    EXPECT_DOUBLE_EQ(drive.gb_per_second(64 * k_kib, 1), 3.0 * 0.4 * 0.3);
+    EXPECT_DOUBLE_EQ(drive.gb_per_second(2 * k_mib, 16), 3.0);
+    EXPECT_DOUBLE_EQ(drive.gb_per_second(64 * k_mib, 99), 3.0);
+    const double middle = drive.gb_per_second(256 * k_kib, 8);
+    EXPECT_GT(middle, drive.gb_per_second(64 * k_kib, 4));
+    EXPECT_LT(middle, drive.gb_per_second(512 * k_kib, 16));
+    EXPECT_EQ(DriveProfile{}.gb_per_second(4096, 1), 0);
+}
+
+}  // namespace
+}  // namespace ft

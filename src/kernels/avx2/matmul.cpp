@@ -2,6 +2,7 @@
 #include "kernels/avx2/matmul.h"
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "kernels/avx2/activations.h"
 #include "kernels/avx2/matmul_types.h"
 
@@ -13,6 +14,7 @@ ActParts act_parts(ActKind kind, int64_t n) {
     const ActLayout layout = act_layout(kind, n);
     ActParts parts{.d = layout.d, .q = layout.q, .s16 = layout.s16, .end = layout.end};
     if (kind == ActKind::f32) return parts;
+    check(n % (kind == ActKind::q8_256 ? 256 : 32) == 0, "activations are quantised in whole blocks");
     const auto count = static_cast<size_t>(n);
     if (kind == ActKind::q8_256) {
         parts.s32 = parts.end;

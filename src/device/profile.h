@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,5 +35,19 @@ struct MachineProfile {
     int physical_cores = 0;
     uint64_t ram_bytes = 0;
 };
+
+// Names this machine's processor, cores and RAM: a profile of another machine is worth nothing.
+std::string hardware_key();
+
+// $XDG_CACHE_HOME/freetoken, or ~/.cache/freetoken; "" where there is no home.
+std::string cache_folder();
+
+// What was measured on this machine, as far as it was: rates of RAM and CPU that are 0, and a drive without
+// rates, are still to be measured. A file that is missing, damaged or of another machine gives nothing.
+MachineProfile read_profile(const std::string& folder, const std::string& hardware, const std::string& drive);
+
+// Adds to what the file holds of this hardware (profiles of other drives stay), and replaces it in one step.
+Status write_profile(const std::string& folder, const std::string& hardware, const std::string& drive,
+                     const MachineProfile& profile);
 
 }  // namespace ft

@@ -1,0 +1,170 @@
+// Direct reads of a grid of sizes and depths. Threads with one blocking read each stand for the depth: what a
+// drive delivers does not depend on the interface that asks.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "device/drive.h"
+
+namespace ft {
+
+namespace {
+
+constexpr uint64_t k_block = 4096;
+constexpr uint64_t k_sizes[] = {64 * k_kib, 512 * k_kib, 2 * k_mib};
+constexpr int k_depths[] = {1, 4, 16};
+constexpr uint64_t k_least_file = 8 * k_mib;
+constexpr uint64_t k_own_file = 64 * k_mib;
+
+Error failed(const std::string& path, const char* verb, int error_number) {
+    return Error{Code::io,
+                 fmt::format("{}: cannot {}: {}", printable(path), verb,
+                             std::generic_category().message(error_number)),
+                 ""};
+}
+
+class OpenFile {
+ public:
+    OpenFile() = default;
+    explicit OpenFile(int fd) : fd_(fd) {}
+    OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    ~OpenFile() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int fd() const { return fd_; }
+
+ private:
+    int fd_ = -1;
+};
+
+struct FreeAligned {
+    void operator()(std::byte* p) const { std::free(p); }
+};
+using Aligned = std::unique_ptr<std::byte, FreeAligned>;
+Aligned aligned(uint64_t bytes) {
+    return Aligned(static_cast<std::byte*>(std::aligned_alloc(k_block, round_up(bytes, k_block))));
+}
+
+// A place for a read: a sequence that visits the whole file and never the same block soon again.
+uint64_t place(uint64_t number, uint64_t file_bytes, uint64_t read_bytes) {
+    const uint64_t places = (file_bytes - read_bytes) / k_block + 1;
+    uint64_t x = number * 0x9E3779B97F4A7C15ull;
+    x ^= x >> 29;
+    return x % places * k_block;
+}
+
+struct Counted {
+    uint64_t bytes = 0, reads = 0;
+    double seconds = 0;
+    int error_number = 0;
+};
+
+// Reads of one size from `depth` threads until the time is over.
+Counted read_for(int fd, uint64_t file_bytes, uint64_t read_bytes, int depth, double seconds,
+                 uint64_t first) {
+    std::atomic<uint64_t> next{first}, bytes{0}, reads{0};
+    std::atomic<int> error_number{0};
+    const Seconds start = now_seconds();
+    const auto work = [&] {
+        const Aligned buffer = aligned(read_bytes);
+        if (!buffer) return;
+        do {
+            const uint64_t offset = place(next.fetch_add(1), file_bytes, read_bytes);
+            const ssize_t n = ::pread(fd, buffer.get(), read_bytes, static_cast<off_t>(offset));
+            if (n <= 0) {
+                if (n < 0 && errno == EINTR) continue;
+                error_number = n < 0 ? errno : EIO;
+                return;
+            }
+            bytes += static_cast<uint64_t>(n);
+            reads++;
+        } while (now_seconds() - start < seconds);
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < depth; i++) threads.emplace_back(work);
+    work();
+    threads.clear();
+    return {bytes, reads, now_seconds() - start, error_number};
+}
+
+Expected<DriveProfile> measure(const std::string& path, int fd, uint64_t file_bytes, double seconds) {
+    DriveProfile profile;
+    uint64_t number = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    const double each = seconds / (std::size(k_sizes) * std::size(k_depths) + 1);
+    const Counted small = read_for(fd, file_bytes, k_block, 1, each, number);
+    if (small.error_number != 0) return failed(path, "read", small.error_number);
+    profile.latency_us = small.seconds * 1e6 / static_cast<double>(std::max<uint64_t>(1, small.reads));
+    for (const uint64_t size : k_sizes)
+        for (const int depth : k_depths) {
+            number += 1'000'003;
+            const Counted n = read_for(fd, file_bytes, std::min(size, file_bytes), depth, each, number);
+            if (n.error_number != 0) return failed(path, "read", n.error_number);
+            profile.rates.push_back({size, depth, static_cast<double>(n.bytes) / n.seconds / 1e9});
+        }
+    return profile;
+}
+
+// Past the page cache where the file system can; what the cache holds is dropped before.
+OpenFile open_direct(const std::string& path) {
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+    if (fd < 0) fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return OpenFile(fd);
+}
+
+// Filled with bytes that no drive compresses.
+Status write_own_file(int fd, const std::string& path) {
+    const uint64_t part = 2 * k_mib;
+    const Aligned buffer = aligned(part);
+    if (!buffer) return Error{Code::too_large, "not enough memory to measure the drive", ""};
+    uint64_t state = 1;
+    for (uint64_t done = 0; done < k_own_file; done += part) {
+        for (uint64_t i = 0; i < part; i += 8) {
+            state = state * 6364136223846793005ull + 1442695040888963407ull;
+            store(buffer.get() + i, state);
+        }
+        const ssize_t n = ::write(fd, buffer.get(), part);
+        if (n != static_cast<ssize_t>(part)) return failed(path, "write", n < 0 ? errno : ENOSPC);
+    }
+    if (::fsync(fd) != 0) return failed(path, "write", errno);
+    return {};
+}
+
+}  // namespace
+
+Expected<DriveProfile> measure_drive(const std::string& file, double seconds) {
+    const OpenFile open = open_direct(file);
+    if (open.fd() < 0) return failed(file, "open", errno);
+    struct stat status{};
+    if (::fstat(open.fd(), &status) != 0) return failed(file, "read", errno);
+    if (!S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) < k_least_file)
+        return Error{Code::invalid, fmt::format("{}: too small to measure a drive with", printable(file)),
+                     ""};
+    return measure(file, open.fd(), static_cast<uint64_t>(status.st_size), seconds);
+}
+
+Expected<DriveProfile> measure_drive_of_folder(const std::string& folder, double seconds) {
+    std::string path = folder + "/drive-speed-XXXXXX";
+    const OpenFile file(::mkostemp(path.data(), O_CLOEXEC));
+    if (file.fd() < 0) return failed(folder, "write a file to", errno);
+    const OpenFile direct = open_direct(path);
+    ::unlink(path.c_str());
+    if (direct.fd() < 0) return failed(path, "open", errno);
+    if (Status s = write_own_file(file.fd(), path); !s) return s.error();
+    ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
+    return measure(path, direct.fd(), k_own_file, seconds);
+}
+
+}  // namespace ft

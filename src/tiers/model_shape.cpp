@@ -4,12 +4,9 @@
 #include <numeric>
 
 #include "base/bytes.h"
+#include "io/blocks.h"
 
 namespace ft {
-
-uint64_t slice_slot_bytes(uint64_t slice_bytes) {
-    return round_up(slice_bytes + k_read_block - 1, k_read_block);
-}
 
 uint64_t ExpertClass::expert_bytes() const {
     return std::accumulate(slices.begin(), slices.end(), uint64_t{0});
@@ -17,7 +14,7 @@ uint64_t ExpertClass::expert_bytes() const {
 
 uint64_t ExpertClass::slot_bytes() const {
     uint64_t sum = 0;
-    for (const uint64_t slice : slices) sum += slice_slot_bytes(slice);
+    for (const uint64_t slice : slices) sum += most_covering_bytes(slice);
     return sum;
 }
 

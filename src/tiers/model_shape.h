@@ -9,13 +9,6 @@
 
 namespace ft {
 
-// Direct reads begin and end at multiples of this, in the file and in memory.
-constexpr uint64_t k_read_block = 4096;
-
-// Memory for one slice of an expert, so that an aligned direct read of it lands where it is used: one block
-// more than the slice spans, because it may begin anywhere in a block of the file.
-uint64_t slice_slot_bytes(uint64_t slice_bytes);
-
 // Experts that fit the same slots: their slices (gate, up, down, or gate+up as one, down) have the same
 // sizes.
 struct ExpertClass {
@@ -24,7 +17,7 @@ struct ExpertClass {
     int top_k = 0;                 // that one token needs of one layer; the largest of its layers
 
     uint64_t expert_bytes() const;  // of one expert, as in the file
-    uint64_t slot_bytes() const;    // of the slot that holds one
+    uint64_t slot_bytes() const;    // of the slot that holds one: direct reads need room around every slice
 };
 
 // A layer whose feed-forward is a mixture.

@@ -1,0 +1,68 @@
+#include "engine/model_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tiers/plan.h"
+
+namespace ft {
+namespace {
+
+struct Bound {
+    std::unique_ptr<Gguf> file;
+    std::unique_ptr<Model> model;
+    ModelShape shape;
+};
+
+Bound bind(const std::string& name) {
+    const std::string path =
+        std::string(FREETOKEN_SOURCE_DIR) + "/tests/goldens/small/" + name + "/model.gguf";
+    auto file = Gguf::open(path);
+    EXPECT_TRUE(file);
+    Bound bound{std::make_unique<Gguf>(std::move(*file)), nullptr, {}};
+    auto model = Model::bind(*bound.file);
+    EXPECT_TRUE(model);
+    bound.model = std::move(*model);
+    bound.shape = model_shape(*bound.file, *bound.model, KvType::f16);
+    return bound;
+}
+
+class EveryShape : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryShape, CountsEveryByteOfTheFileOnce) {
+    const Bound b = bind(GetParam());
+    uint64_t tensors = 0, experts = 0, outside = 0;
+    for (const TensorInfo& tensor : b.file->tensors()) {
+        const auto layer = tensor.name.starts_with("blk.") ? std::stoi(tensor.name.substr(4)) : -1;
+        if (layer >= b.model->hp().n_layer) outside += tensor.bytes;
+        tensors += tensor.bytes;
+        if (layer < b.model->hp().n_layer && tensor.name.find("_exps.") != std::string::npos)
+            experts += tensor.bytes;
+    }
+    EXPECT_EQ(b.shape.expert_bytes(), experts);
+    EXPECT_EQ(b.shape.static_bytes() + b.shape.expert_bytes() + outside, tensors);
+    EXPECT_EQ(b.shape.kv_bytes(1024), b.model->kv_shape(1024, KvType::f16).bytes());
+    EXPECT_EQ(b.shape.n_experts(), static_cast<int64_t>(b.shape.mixtures.size()) * b.model->hp().n_expert);
+    EXPECT_GT(b.shape.active_parameters, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, EveryShape,
+                         testing::Values("llama-kquants", "mixtral-q5k-q40", "qwen2moe-q3k-iq4", "qwen3-f16",
+                                         "qwen3moe-q4km", "qwen35moe-q4k", "qwen35moe-mtp-f16"),
+                         [](const auto& info) {
+                             std::string name = info.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+TEST(ModelShape, AMixedFileHasSeveralSizeClasses) {
+    const Bound b = bind("qwen3moe-q4km");
+    ASSERT_GE(b.shape.classes.size(), 1u);
+    for (const MixtureLayer& layer : b.shape.mixtures)
+        EXPECT_EQ(layer.top_k, b.shape.classes[static_cast<size_t>(layer.expert_class)].top_k);
+    EXPECT_TRUE(plan({.ram_total = 1ull << 34, .ram_available = 1ull << 34}, b.shape, {}).experts_resident);
+}
+
+}  // namespace
+}  // namespace ft

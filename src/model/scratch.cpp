@@ -16,6 +16,8 @@ void ActBuffer::set(View2<const float> rows) {
     rows_ = rows;
     for (ActKind kind : {ActKind::q8_256, ActKind::q8_32}) {
         made_[index(kind)] = false;
+        // rows that are no whole blocks have no weights of such types
+        if (rows.cols % (kind == ActKind::q8_256 ? 256 : 32) != 0) continue;
         blob_bytes_[index(kind)] = kernels_->act_bytes(kind, rows.cols);
         for (int64_t i = 0; i < rows.rows; i++)
             pointers_[index(kind)][i] =

@@ -140,10 +140,14 @@ class Results(unittest.TextTestResult):
     def keep(self, test, result, text=""):
         self.cases.append((test.id().replace("__main__.", ""), result, text))
 
+    def short(self, err, test):
+        """A failed check says what was wrong; anything else needs its traceback."""
+        return str(err[1]) if issubclass(err[0], test.failureException) else self._exc_info_to_string(err, test)
+
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
         self.with_subtests.add(test.id())
-        self.keep(subtest, "failed" if err else "passed", self._exc_info_to_string(err, test) if err else "")
+        self.keep(subtest, "failed" if err else "passed", self.short(err, test) if err else "")
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -152,11 +156,11 @@ class Results(unittest.TextTestResult):
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self.keep(test, "failed", self._exc_info_to_string(err, test))
+        self.keep(test, "failed", self.short(err, test))
 
     def addError(self, test, err):
         super().addError(test, err)
-        self.keep(test, "failed", self._exc_info_to_string(err, test))
+        self.keep(test, "failed", self.short(err, test))
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)

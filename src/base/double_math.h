@@ -1,5 +1,6 @@
-// exp, ln, pow, sine and cosine in double, from one source of our own: what decides a bit of a model's output must not
-// depend on the machine's libm (docs/arithmetic.md). Relative errors stay under 1e-14 for the ranges named.
+// exp, ln, pow, sine and cosine in double, from one source of our own: what decides a bit of a model's output
+// must not depend on the machine's libm (docs/arithmetic.md). Relative errors stay under 1e-14 for the ranges
+// named.
 #pragma once
 
 namespace ft {

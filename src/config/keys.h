@@ -60,7 +60,8 @@ std::vector<std::string> key_names(std::string_view section);
 
 // The value that `text` stands for; nothing for "null" and "auto", which leave the default in force. `name`
 // is how the user called the key (a flag, a variable, a dotted key) and begins the sentence.
-Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name, std::string_view text);
+Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name,
+                                                  std::string_view text);
 
 // As YAML; parse_value() and a YAML reader give the same value back.
 std::string yaml_text(const SettingValue& value, Kind kind);

@@ -171,6 +171,8 @@ Expected<std::unique_ptr<File>> File::open(const std::string& path) {
     if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return system_error(path, "open", errno);
+    // No reading ahead: a probe for cached bytes must not fetch megabytes that are then read past the cache as well.
+    ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     const int direct_fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
     // The name may have come to stand for something else since stat(): what counts is what is open.
     auto file = std::make_unique<DiskFile>(path, fd, direct_fd, size_now(fd));

@@ -1,4 +1,5 @@
 // The policies: each is a way to value an expert by its history, and the resident of least value goes.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -23,7 +24,7 @@ struct Rule {
     bool ages = false;          // value depends on now
     bool guarded = false;       // admits() compares
     bool newcomer_wins = true;  // at equal values
-    double floor = 0;           // of a layer's equal share of the slots, which others cannot take
+    bool has_floor = false;     // a layer keeps its equal share of the slots from other layers
 };
 
 class HistoryPolicy final : public EvictionPolicy {
@@ -56,13 +57,16 @@ class HistoryPolicy final : public EvictionPolicy {
     void dropped(int slot) override { residents_.drop(slot); }
 
     int victim(int layer, FunctionRef<bool(int)> may_give_up) override {
-        const double floor = rule_.floor * residents_.equal_share(layer);
         const auto value = [&](int expert) { return value_of(static_cast<size_t>(expert)); };
-        const auto from = [&](int il) { return il == layer || residents_.count(il) > floor; };
-        return residents_.least(layer, {value, from, may_give_up});
+        const auto above_floor = [&](int il) { return may_lose(il, layer); };
+        const int slot = residents_.least(layer, {value, above_floor, may_give_up});
+        if (slot >= 0 || !rule_.has_floor) return slot;
+        const auto any = [](int) { return true; };
+        return residents_.least(layer, {value, any, may_give_up});
     }
 
     bool admits(int layer, int expert, int victim) const override {
+        if (!may_lose(residents_.expert_at(victim) / n_experts_, layer)) return false;
         if (!guarded_) return true;
         const double here = value_of(static_cast<size_t>(residents_.expert_at(victim)));
         const double candidate = value_of(index(layer, expert));
@@ -76,6 +80,12 @@ class HistoryPolicy final : public EvictionPolicy {
 
     size_t index(int layer, int expert) const { return static_cast<size_t>(layer * n_experts_ + expert); }
     double value_of(size_t i) const { return rule_.value(history_[i], now_); }
+
+    // Whether layer `il` may lose a slot to an expert of `layer`: with a floor, a layer keeps its equal share
+    // from the others, and what it has above that is borrowed.
+    bool may_lose(int il, int layer) const {
+        return !rule_.has_floor || il == layer || residents_.count(il) > residents_.equal_share(il);
+    }
 
     // Moves the origin to now, which keeps every order.
     void rescale() {
@@ -97,6 +107,11 @@ class HistoryPolicy final : public EvictionPolicy {
 
 double last_use(const History& h, int64_t) { return static_cast<double>(h.order); }
 double heat(const History& h, int64_t) { return h.heat; }
+double uses(const History& h, int64_t) { return h.uses; }
+// Age / count, negated. An age of 0 would make all of a token's experts equal whatever their counts.
+double use_rate(const History& h, int64_t now) {
+    return -static_cast<double>(now - h.time + 1) / std::max<uint32_t>(h.uses, 1);
+}
 
 template <const Rule& rule>
 std::unique_ptr<EvictionPolicy> make(const PolicyShape& shape, const PolicyOptions& options) {
@@ -104,11 +119,17 @@ std::unique_ptr<EvictionPolicy> make(const PolicyShape& shape, const PolicyOptio
 }
 
 constexpr Rule k_lru{.value = &last_use};
+constexpr Rule k_lru_layer{.value = &last_use, .has_floor = true};
 constexpr Rule k_lfu{.value = &heat, .guarded = true};
+constexpr Rule k_lfru{.value = &use_rate, .ages = true, .guarded = true};
+constexpr Rule k_static{.value = &uses, .guarded = true, .newcomer_wins = false};
 
 constexpr PolicyRow k_policies[] = {
     {"lru", "least recently used of all layers", &make<k_lru>},
+    {"lru-layer", "least recently used, with a floor for each layer", &make<k_lru_layer>},
     {"lfu", "use counts that decay, with an admission guard", &make<k_lfu>},
+    {"lfru", "longest unused for its count of uses, with an admission guard", &make<k_lfru>},
+    {"static", "the most used so far, the profile's uses included, stay", &make<k_static>},
 };
 
 }  // namespace

@@ -2,22 +2,22 @@
 // cache that holds bytes (tiers/expert_cache.h) and for the replay of recorded routes (tiers/replay.h).
 //
 // Layers are numbered 0 .. n_layers-1 over the mixture layers alone. An expert of a layer fits any slot of
-// that layer's size class; a victim is always of the class that is needed. Time is counted in tokens: a clock
-// of the caller that grows over the life of the cache. A prompt's chunk visits one layer for all its tokens
-// before the next layer, so calls for another layer may go back within the chunk.
+// that layer's size class; a victim is always of the class that is needed. Time is counted in steps: a
+// generated token (of any number of sequences at once) is one, a chunk of a prompt is one.
 //
-// One visit of a layer, in this order:
-//   1. used()     for every chosen expert of every token, resident or not
+// One visit of a layer by a step, in this order:
+//   1. used()     once for every distinct expert that any token of the step chose, resident or not
 //   2. for each expert that is missing and for which no slot is free:
 //      victim()   the slot to give up; then admits(): whether to do it. When not, the bytes are read to a
 //      place
 //                 of passage, or computed where they lie, and forgotten.
 //      dropped()  for the victim, placed() for the expert
 // A slot with leases, and one that holds an expert of the current visit, is kept from victim() by
-// `may_give_up`.
+// `may_give_up`. A cache that must read a missed expert into a slot anyway may leave admits() out: the guard
+// then saves nothing.
 //
 // Cost: used() O(1); victim() O(layers) and a scan of one layer's residents for each layer that changed since
-// the last call, so about one comparison per slot and token. Nothing is allocated after construction, nothing
+// the last call, so about one comparison per slot and step. Nothing is allocated after construction, nothing
 // can fail. Owner: the thread that owns the cache.
 #pragma once
 
@@ -40,7 +40,7 @@ struct PolicyShape {
 };
 
 struct PolicyOptions {
-    double half_life = 16;  // tokens after which a use counts half (lfu)
+    double half_life = 16;  // steps after which a use counts half (lfu)
     bool guard = true;      // admits() compares (lfu, lfru, static); false: every missed expert enters
 };
 
@@ -48,7 +48,7 @@ class EvictionPolicy {
  public:
     virtual ~EvictionPolicy() = default;
 
-    // The router chose the expert for the token at `time`.
+    // A step at `time`, which never falls, uses the expert.
     virtual void used(int layer, int expert, int64_t time) = 0;
     // The expert lies in the slot from now on; the slot was empty.
     virtual void placed(int layer, int expert, int slot) = 0;

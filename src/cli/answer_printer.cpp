@@ -4,21 +4,19 @@
 
 namespace ft::cli {
 
-bool AnswerPrinter::push(int32_t id) { return take(stream_.push(id), false); }
-
-bool AnswerPrinter::finish() {
-    if (!take(stream_.finish(), true) || !set_dim(false)) return false;
-    const bool line_is_open = text_.empty() ? thinking_shown_ : text_.back() != '\n';
-    return !style_.stream || !style_.end_line || !line_is_open || write_("\n");
-}
-
-bool AnswerPrinter::take(const std::string& text, bool at_end) {
-    if (!style_.split) return show({false, text});
+bool AnswerPrinter::push(std::string_view text) {
+    if (!style_.split) return show({false, std::string(text)});
     bool read = true;
     for (const Piece& piece : filter_.push(text)) read = read && show(piece);
-    if (at_end)
-        for (const Piece& piece : filter_.finish()) read = read && show(piece);
     return read;
+}
+
+bool AnswerPrinter::finish() {
+    bool read = true;
+    for (const Piece& piece : filter_.finish()) read = read && show(piece);
+    if (!read || !set_dim(false)) return false;
+    const bool line_is_open = text_.empty() ? thinking_shown_ : text_.back() != '\n';
+    return !style_.stream || !style_.end_line || !line_is_open || write_("\n");
 }
 
 bool AnswerPrinter::show(const Piece& piece) {

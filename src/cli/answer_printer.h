@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "cli/think_filter.h"
-#include "text/text_stream.h"
 
 namespace ft::cli {
 
@@ -22,23 +22,21 @@ class AnswerPrinter {
  public:
     using Write = std::function<bool(std::string_view)>;  // false: nobody reads any more
 
-    AnswerPrinter(const Tokenizer& tokenizer, PrintStyle style, bool inside_thinking, Write write)
-        : style_(style), stream_(tokenizer, false), filter_(inside_thinking), write_(std::move(write)) {}
+    AnswerPrinter(PrintStyle style, bool inside_thinking, Write write)
+        : style_(style), filter_(inside_thinking), write_(std::move(write)) {}
 
-    // False: nobody reads any more.
-    bool push(int32_t id);
+    // Whole characters. False: nobody reads any more.
+    bool push(std::string_view text);
     bool finish();
 
     const std::string& text() const { return text_; }  // without the thinking part
     const std::string& thinking() const { return thinking_; }
 
  private:
-    bool take(const std::string& text, bool at_end);
     bool show(const Piece& piece);
     bool set_dim(bool dim);
 
     PrintStyle style_;
-    TextStream stream_;
     ThinkFilter filter_;
     Write write_;
     std::string text_, thinking_;

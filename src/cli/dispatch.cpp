@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 
 #include "cli/standard_output.h"
@@ -10,6 +11,8 @@
 namespace ft::cli {
 
 namespace {
+
+constexpr size_t k_help_column = 26, k_help_width = 100;
 
 const Command* find_command(std::string_view name) {
     const auto all = commands();
@@ -66,6 +69,22 @@ Error parse_failure(const Command& command, const CLI::ParseError& failure) {
     return Error{Code::invalid, fmt::format("{}: {}", command.name, text), see_help(command.name)};
 }
 
+// Long lines of the parser's help broken at blanks; what follows stands below the description's column.
+std::string wrapped(const std::string& help) {
+    std::string out;
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) {
+        while (line.size() > k_help_width) {
+            const size_t blank = line.rfind(' ', k_help_width);
+            if (blank == std::string::npos || blank <= k_help_column) break;
+            out += line.substr(0, blank) + "\n";
+            line = std::string(k_help_column, ' ') + line.substr(blank + 1);
+        }
+        out += line + "\n";
+    }
+    return out;
+}
+
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
     DefinedCommand defined = define_command(command);
     std::vector<std::string> reversed = split_empty_values(words);
@@ -73,7 +92,7 @@ Expected<int> run_command(const Command& command, const std::vector<std::string>
     try {
         defined.app->parse(std::move(reversed));
     } catch (const CLI::CallForHelp&) {
-        write_out(defined.app->help());
+        write_out(wrapped(defined.app->help()));
         return 0;
     } catch (const CLI::ParseError& failure) {
         const Status leftovers = check_leftovers(command, *defined.app);
@@ -104,7 +123,7 @@ DefinedCommand define_command(const Command& command) {
     defined.app = std::make_unique<CLI::App>(command.summary, fmt::format("freetoken {}", command.name));
     defined.app->allow_extras();  // so that we, not the parser, say what is unknown
     defined.app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    defined.app->get_formatter()->column_width(34);
+    defined.app->get_formatter()->column_width(k_help_column);
     defined.action = command.define(*defined.app);
     return defined;
 }

@@ -31,6 +31,17 @@ struct LineEditor::State {
         el_get(editor, EL_CLIENTDATA, &data);
         return *static_cast<State*>(data);
     }
+    // Saved at once: a closed window ends the process by a signal.
+    void remember(const std::string& line) {
+        HistEvent event;
+        ::history(history, &event, H_ENTER, (line + "\n").c_str());
+        if (history_path.empty()) return;
+        // made first, so that it is never readable by others
+        const int fd = open(history_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0) close(fd);
+        ::history(history, &event, H_SAVE, history_path.c_str());
+    }
+
     static char* show_prompt(EditLine* editor) { return of(editor).prompt.data(); }
 
     // One character of UTF-8 from the terminal. Ctrl-C, which interrupts the read, ends the line: the
@@ -68,13 +79,6 @@ LineEditor::LineEditor(std::string history_path) : state_(std::make_unique<State
 }
 
 LineEditor::~LineEditor() {
-    if (!state_->history_path.empty()) {
-        // Made first, so that it is never readable by others.
-        const int fd = open(state_->history_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        if (fd >= 0) close(fd);
-        HistEvent event;
-        history(state_->history, &event, H_SAVE, state_->history_path.c_str());
-    }
     history_end(state_->history);
     el_end(state_->editor);
 }
@@ -92,8 +96,7 @@ LineEditor::Line LineEditor::read(const std::string& prompt) {
     if (!line || length <= 0) return {Line::Kind::end, ""};
     std::string text(line, static_cast<size_t>(length));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-    HistEvent event;
-    if (!text.empty()) history(state_->history, &event, H_ENTER, (text + "\n").c_str());
+    if (!text.empty()) state_->remember(text);
     return {Line::Kind::text, std::move(text)};
 }
 

@@ -16,7 +16,7 @@ class LineEditor {
 
     // history_path: kept between sessions, readable by the user alone; "" for none.
     explicit LineEditor(std::string history_path);
-    ~LineEditor();  // saves the history
+    ~LineEditor();
 
     Line read(const std::string& prompt);
 

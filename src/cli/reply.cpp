@@ -4,12 +4,14 @@
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
 #include "device/foreign_cpu.h"
+#include "text/text_stream.h"
 
 namespace ft::cli {
 
 Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style) {
     const ForeignCpu watch;
-    AnswerPrinter printer(*model.tokenizer, style, prompt.inside_thinking, write_out);
+    AnswerPrinter printer(style, prompt.inside_thinking, write_out);
+    TextStream stream(*model.tokenizer, false);
     std::optional<ProgressBar> bar(std::in_place, "reading the prompt");
     AnswerRequest request;
     request.prompt = prompt.ids;
@@ -24,11 +26,11 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     const auto is_end = [&](int32_t id) { return model.tokenizer->is_end(id); };
     const auto emit = [&](int32_t id) {
         bar.reset();
-        return printer.push(id);
+        return printer.push(stream.push(id));
     };
     Expected<Answer> answer = generate(*model.sequence, request, is_end, emit);
     bar.reset();
-    const bool finished = printer.finish();
+    const bool finished = printer.push(stream.finish()) && printer.finish();
     if (!answer) return answer.error();
     if (!finished) answer->end = AnswerEnd::unheard;
     answer->timings.load_ms = model.engine->load_ms();
@@ -42,6 +44,12 @@ std::string statistics_line(const Timings& t) {
         "{:.1f} GB/s read",
         t.prompt_n, t.prompt_per_second(), t.ttft_ms, t.predicted_n, t.predicted_per_second(),
         t.read_gb_per_second());
+}
+
+std::string still_thinking_line() {
+    return "the answer ended while the model was still thinking. A larger --max-tokens or --ctx gives it "
+           "time, --think on "
+           "shows the thinking, --think off asks for none.";
 }
 
 std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat) {

@@ -99,7 +99,8 @@ Expected<Prompt> single_prompt(const RunModel& model, bool raw, const std::strin
 Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::string& text) {
     const Expected<Prompt> prompt = single_prompt(model, flags.raw, text);
     if (!prompt) return prompt.error();
-    const Expected<Reply> reply = reply_to(model, *prompt, style_of(model.settings, flags));
+    const PrintStyle style = style_of(model.settings, flags);
+    const Expected<Reply> reply = reply_to(model, *prompt, style);
     if (!reply) return reply.error();
     if (flags.json) write_out(reply_json(*reply, model));
     const AnswerEnd end = reply->answer.end;
@@ -107,6 +108,8 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::str
     log("stats", "{}", statistics_line(reply->answer.timings));
     if (end == AnswerEnd::context_full)
         log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
+    else if (reply->text.empty() && !reply->thinking.empty() && !style.show_thinking)
+        log("warn", "{}", still_thinking_line());
     return end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }
 
@@ -124,7 +127,6 @@ Expected<int> run(const ModelChoice& choice, const RunFlags& flags) {
 }  // namespace
 
 Action define_run(CLI::App& app) {
-    const auto model_flags = add_model_flags(app, Use::answering);
     const auto flags = std::make_shared<RunFlags>();
     flags->prompt_option =
         app.add_option("-p,--prompt", flags->prompt,
@@ -132,6 +134,7 @@ Action define_run(CLI::App& app) {
             ->type_name("TEXT");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
     app.add_flag("--json", flags->json, "print the answer as one JSON object, with its timings and seed");
+    const auto model_flags = add_model_flags(app, Use::answering);
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& choice) { return run(choice, *flags); });
     };

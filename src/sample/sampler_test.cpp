@@ -40,8 +40,9 @@ std::map<int32_t, int> draws(const SamplerParams& params, const std::vector<floa
 std::set<int32_t> survivors(const SamplerParams& params, const std::vector<float>& logits) {
     std::vector<int32_t> ids(logits.size());
     std::iota(ids.begin(), ids.end(), 0);
-    std::stable_sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
-        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+    std::sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
+        const float at_a = logits[static_cast<size_t>(a)], at_b = logits[static_cast<size_t>(b)];
+        return at_a > at_b || (at_a == at_b && a < b);
     });
     if (params.top_k > 0 && static_cast<size_t>(params.top_k) < ids.size())
         ids.resize(static_cast<size_t>(params.top_k));

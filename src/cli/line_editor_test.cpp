@@ -1,0 +1,152 @@
+#include "cli/line_editor.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/interrupt.h"
+
+namespace ft::cli {
+namespace {
+
+constexpr int k_patience_ms = 10000;
+
+// A child on a pseudo-terminal that reads lines until the end of input and reports each on a pipe.
+class EditorOnATerminal {
+ public:
+    explicit EditorOnATerminal(const std::string& history) {
+        int report[2];
+        EXPECT_EQ(pipe(report), 0);
+        child_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+        if (child_ == 0) {
+            close(report[0]);
+            edit(history, report[1]);
+            std::_Exit(0);
+        }
+        close(report[1]);
+        report_ = report[0];
+    }
+    // The child ends by itself after Ctrl-D; a test that failed before it gets there ends it.
+    ~EditorOnATerminal() {
+        for (int waited_ms = 0; waitpid(child_, nullptr, WNOHANG) == 0; waited_ms += 10) {
+            if (waited_ms >= k_patience_ms) kill(child_, SIGKILL);
+            usleep(10'000);
+        }
+        close(terminal_);
+        close(report_);
+    }
+
+    void type(std::string_view keys) {
+        EXPECT_EQ(write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+    }
+    // Waits until the editor shows the prompt of its next line, so that keys meet an editing terminal.
+    void wait_for_prompt() {
+        const std::string prompt = prompt_of(n_prompt_++);
+        std::string shown;
+        while (shown.find(prompt) == std::string::npos && readable(terminal_)) {
+            char block[256];
+            const ssize_t got = read(terminal_, block, sizeof block);
+            if (got <= 0) break;
+            shown.append(block, static_cast<size_t>(got));
+        }
+        EXPECT_NE(shown.find(prompt), std::string::npos) << shown;
+        // The prompt is shown just before the terminal hands out single keys.
+        termios mode{};
+        for (int waited_ms = 0; tcgetattr(terminal_, &mode) == 0 && (mode.c_lflag & ICANON) != 0;
+             waited_ms++) {
+            if (waited_ms >= k_patience_ms) FAIL() << "the terminal stays in line mode";
+            usleep(1000);
+        }
+    }
+    std::string next_report() {
+        std::string line;
+        char c = 0;
+        while (readable(report_) && read(report_, &c, 1) == 1 && c != '\n') line += c;
+        return line;
+    }
+
+ private:
+    static std::string prompt_of(int n) { return "line " + std::to_string(n) + "> "; }
+    static bool readable(int fd) {
+        pollfd wait = {fd, POLLIN, 0};
+        return poll(&wait, 1, k_patience_ms) > 0;
+    }
+    static void edit(const std::string& history, int report) {
+        setenv("TERM", "xterm", 1);
+        std::setlocale(LC_CTYPE, "C.UTF-8");
+        catch_interrupts();
+        LineEditor editor(history);
+        LineEditor::Line line;
+        int n_prompt = 0;
+        do {
+            line = editor.read(prompt_of(n_prompt++));
+            dprintf(report, "%d:%s\n", static_cast<int>(line.kind), line.text.c_str());
+        } while (line.kind != LineEditor::Line::Kind::end);
+    }
+
+    int terminal_ = -1, report_ = -1;
+    pid_t child_ = -1;
+    int n_prompt_ = 0;
+};
+
+TEST(LineEditor, LinesInterruptsTheEndAndTheHistory) {
+    const std::string history = testing::TempDir() + "freetoken-history-test";
+    std::remove(history.c_str());
+    {
+        EditorOnATerminal editor(history);
+        editor.wait_for_prompt();
+        editor.type("hi\xe7\x94\xa8\xf0\x9f\x99\x82x\x7f\n");  // the last letter rubbed out
+        EXPECT_EQ(editor.next_report(), "0:hi\xe7\x94\xa8\xf0\x9f\x99\x82");
+        editor.wait_for_prompt();
+        editor.type("half\x03");
+        EXPECT_EQ(editor.next_report(), "1:");
+        editor.wait_for_prompt();
+        editor.type("\x1b[A!\n");  // the line before, and one letter more
+        EXPECT_EQ(editor.next_report(), "0:hi\xe7\x94\xa8\xf0\x9f\x99\x82!");
+        editor.wait_for_prompt();
+        editor.type("\x04");
+        EXPECT_EQ(editor.next_report(), "2:");
+    }
+    struct stat info{};
+    ASSERT_EQ(stat(history.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600u);
+    {
+        EditorOnATerminal editor(history);
+        editor.wait_for_prompt();
+        editor.type("\x1b[A\n");
+        EXPECT_EQ(editor.next_report(), "0:hi\xe7\x94\xa8\xf0\x9f\x99\x82!");
+        editor.wait_for_prompt();
+        editor.type("\x04");
+        EXPECT_EQ(editor.next_report(), "2:");
+    }
+    std::remove(history.c_str());
+}
+
+TEST(HistoryPath, IsInTheUsersDataFolder) {
+    const std::string folder = testing::TempDir() + "freetoken-data-test";
+    setenv("XDG_DATA_HOME", folder.c_str(), 1);
+    EXPECT_EQ(history_path(), folder + "/freetoken/history");
+    EXPECT_TRUE(std::filesystem::is_directory(folder + "/freetoken"));
+    std::filesystem::remove_all(folder);
+    setenv("XDG_DATA_HOME", "relative", 1);
+    setenv("HOME", folder.c_str(), 1);
+    EXPECT_EQ(history_path(), folder + "/.local/share/freetoken/history");
+    std::filesystem::remove_all(folder);
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("HOME");
+    EXPECT_EQ(history_path(), "");
+}
+
+}  // namespace
+}  // namespace ft::cli

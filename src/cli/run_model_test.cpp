@@ -1,0 +1,142 @@
+// The parts of `run` together, on the bundled demo model.
+#include "cli/run_model.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/conversation.h"
+#include "cli/reply.h"
+
+namespace ft::cli {
+namespace {
+
+constexpr const char* k_demo = FREETOKEN_SOURCE_DIR "/models/freetoken-demo-q4_k_m.gguf";
+constexpr const char* k_question = "What is a mixture of experts?";
+constexpr PrintStyle k_quiet = {.stream = false};
+
+ModelChoice demo(std::vector<std::string> assignments = {}) {
+    assignments.insert(assignments.begin(), {"inference.temperature=0", "inference.repetition_penalty=1",
+                                             "inference.max_tokens=24", "inference.threads=1"});
+    Expected<Settings> settings = load_settings({.assignments = std::move(assignments)});
+    check(static_cast<bool>(settings), "settings of the test");
+    return {k_demo, std::move(*settings), 512};
+}
+
+RunModel loaded(const ModelChoice& choice) {
+    Expected<RunModel> model = load_run_model(choice, false);
+    check(static_cast<bool>(model), "the demo model loads");
+    return std::move(*model);
+}
+
+Reply answered(RunModel& model, const Prompt& prompt) {
+    Expected<Reply> reply = reply_to(model, prompt, k_quiet);
+    check(static_cast<bool>(reply), "the demo model answers");
+    return std::move(*reply);
+}
+
+TEST(RunModel, ALaterTurnFeedsOnlyWhatIsNewAndAnswersTheSame) {
+    RunModel model = loaded(demo());
+    Conversation chat(*model.chat_template, *model.tokenizer, std::nullopt);
+    chat.add_user(k_question);
+    const Expected<Prompt> first = chat.prompt();
+    ASSERT_TRUE(first);
+    const Reply one = answered(model, *first);
+    EXPECT_FALSE(one.text.empty());
+    EXPECT_EQ(one.answer.timings.prompt_n, static_cast<int64_t>(first->ids.size()));
+    chat.add_assistant(one.text, one.thinking);
+    chat.add_user("Tell me more.");
+    const Expected<Prompt> second = chat.prompt();
+    ASSERT_TRUE(second);
+    const Reply two = answered(model, *second);
+    EXPECT_LT(two.answer.timings.prompt_n, static_cast<int64_t>(second->ids.size()) / 2);
+
+    RunModel fresh = loaded(demo());
+    const Reply whole = answered(fresh, *second);
+    EXPECT_EQ(whole.answer.timings.prompt_n, static_cast<int64_t>(second->ids.size()));
+    EXPECT_EQ(whole.answer.ids, two.answer.ids);
+    EXPECT_EQ(whole.answer.logits_hash, two.answer.logits_hash);
+
+    const Reply again = answered(model, *first);  // back to a shorter prompt
+    EXPECT_EQ(again.answer.ids, one.answer.ids);
+}
+
+TEST(RunModel, ASeedDecidesTheAnswer) {
+    RunModel model = loaded(demo({"inference.temperature=1.5", "inference.seed=11"}));
+    EXPECT_EQ(model.sampling.seed, 11u);
+    const Prompt prompt = raw_prompt(*model.tokenizer, "The expert");
+    const Reply one = answered(model, prompt), two = answered(model, prompt);
+    EXPECT_EQ(one.answer.ids, two.answer.ids);
+    model.sampling.seed = 12;
+    EXPECT_NE(answered(model, prompt).answer.ids, one.answer.ids);
+}
+
+TEST(RunModel, JsonHasTheNamesOfTheContract) {
+    RunModel model = loaded(demo({"inference.max_tokens=3"}));
+    const auto json =
+        nlohmann::json::parse(reply_json(answered(model, raw_prompt(*model.tokenizer, "The expert")), model));
+    EXPECT_TRUE(json["text"].is_string());
+    EXPECT_EQ(json["finish_reason"], "length");
+    EXPECT_EQ(json["timings"]["predicted_n"], 3);
+    for (const char* name :
+         {"prompt_n", "prompt_ms", "prompt_per_second", "predicted_ms", "predicted_per_second", "ttft_ms",
+          "load_ms", "read_gb_per_second", "logits_hash", "foreign_cpu"})
+        EXPECT_TRUE(json["timings"].contains(name)) << name;
+    EXPECT_TRUE(json["seed"].is_number());
+}
+
+TEST(RunModel, SystemAndThinkingReachTheTemplate) {
+    const Expected<ChatTemplate> chat_template = ChatTemplate::parse(
+        "{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}{{ enable_thinking is defined }}"
+        "{% if add_generation_prompt %}<think>\n{% endif %}");
+    ASSERT_TRUE(chat_template);
+    const RunModel model = loaded(demo());
+    const auto text_of = [&](std::optional<bool> think) {
+        Conversation chat(*chat_template, *model.tokenizer, think);
+        chat.set_system("Be brief.");
+        chat.add_user("Hi \xff");
+        const Expected<Prompt> prompt = chat.prompt();
+        check(static_cast<bool>(prompt), "the template renders");
+        EXPECT_TRUE(prompt->inside_thinking);
+        return model.tokenizer->decode(prompt->ids);
+    };
+    EXPECT_EQ(text_of(std::nullopt), "system=Be brief.;user=Hi \xef\xbf\xbd;False<think>\n");
+    EXPECT_EQ(text_of(true), "system=Be brief.;user=Hi \xef\xbf\xbd;True<think>\n");
+}
+
+TEST(RunModel, TemplateFilesThatCannotServeAreNamed) {
+    const auto refusal = [](const std::string& path) {
+        const Expected<RunModel> model = load_run_model(demo({"model.template=" + path}), false);
+        EXPECT_FALSE(model);
+        return model ? "" : model.error().what;
+    };
+    EXPECT_NE(refusal("/no/such/file.jinja").find("/no/such/file.jinja"), std::string::npos);
+    EXPECT_NE(refusal("/tmp").find("/tmp"), std::string::npos);
+    const std::string broken = testing::TempDir() + "freetoken-broken-test.jinja";
+    std::ofstream(broken) << "{% if %}";
+    EXPECT_NE(refusal(broken).find(broken), std::string::npos);
+    std::remove(broken.c_str());
+}
+
+TEST(StatisticsLine, HasTheFiguresAndItsRatesSurviveZeroTimes) {
+    const std::string line = statistics_line({.prompt_n = 24,
+                                              .prompt_ms = 200,
+                                              .predicted_n = 31,
+                                              .predicted_ms = 1000,
+                                              .ttft_ms = 210,
+                                              .load_ms = 0,
+                                              .bytes_per_token = 100'000'000});
+    EXPECT_EQ(line,
+              "prompt 24 tokens, 120.0 tok/s; first token after 210 ms; answer 31 tokens, 31.0 tok/s; 3.1 "
+              "GB/s read");
+    EXPECT_NE(statistics_line({}).find("0.0 tok/s"), std::string::npos);
+}
+
+TEST(ContextFullLine, OffersCtxOnlyWhereTheModelHasMore) {
+    EXPECT_NE(context_full_line(64, 512, true).find("--ctx takes up to 512"), std::string::npos);
+    EXPECT_NE(context_full_line(64, 512, true).find("/reset"), std::string::npos);
+    EXPECT_EQ(context_full_line(512, 512, false).find("--ctx"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ft::cli

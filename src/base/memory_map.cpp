@@ -21,6 +21,14 @@ Expected<MemoryMap> MemoryMap::reserve(size_t bytes, bool huge_pages) {
     return map;
 }
 
+void MemoryMap::prefer_huge_pages(size_t offset, size_t bytes) {
+    constexpr uintptr_t k_huge_page = 2 << 20;  // on other systems the advice is refused or means less
+    const auto begin = reinterpret_cast<uintptr_t>(data_) + offset;
+    const uintptr_t first = (begin + k_huge_page - 1) / k_huge_page * k_huge_page,
+                    end = (begin + bytes) / k_huge_page * k_huge_page;
+    if (end > first) madvise(data_ + offset + (first - begin), end - first, MADV_HUGEPAGE);
+}
+
 MemoryMap::~MemoryMap() {
     if (data_ != nullptr) munmap(data_, size_);
 }

@@ -1,6 +1,13 @@
 #include "cli/load_engine.h"
 
+#include <algorithm>
+
+#include "base/log.h"
+#include "cli/plan_settings.h"
 #include "cli/progress_bar.h"
+#include "cli/status_file.h"
+#include "device/cpu.h"
+#include "tiers/plan.h"
 
 namespace ft::cli {
 
@@ -10,13 +17,50 @@ LoadOptions load_options(const ModelChoice& choice) {
     options.n_ctx = choice.n_ctx;
     if (choice.settings.has("inference.threads"))
         options.threads = static_cast<int>(choice.settings.integer("inference.threads"));
+    const PlanSettings plan = plan_settings(choice);
+    options.ram_budget = plan.ram_budget;
+    options.cpu_offload = plan.cpu_offload;
+    options.warm_start = choice.settings.boolean("memory.warm_start");
+    options.expert_policy = choice.settings.text("memory.expert_policy");
+    if (choice.settings.has("memory.prefetch")) options.prefetch = choice.settings.boolean("memory.prefetch");
+    for (const std::string& note : memory_notes(choice.settings)) log("mem", "{}", note);
     return options;
 }
+
+namespace {
+
+// What others are to keep: half of what is left now that the model is loaded, and no more than 30 % of all
+// RAM.
+uint64_t margin_for_others() {
+    const auto ram = read_ram();
+    return ram ? std::min(ram->total_bytes / 10 * 3, ram->available_bytes / 2) : 0;
+}
+
+// One file for the process, from its first model on.
+void keep_status(const Engine& engine, const std::string& path,
+                 std::shared_ptr<const EngineActivity> activity) {
+    static std::unique_ptr<StatusFile> file;
+    if (file) return;
+    const Plan& plan = engine.plan();
+    RunStatus status;
+    status.model = path.substr(path.find_last_of('/') + 1);
+    status.ram_budget = plan.ram_budget;
+    status.ram_planned = plan.total.ram;
+    status.ram_margin = margin_for_others();
+    status.ram_slots = plan.n_ram_slots();
+    status.on_drive = plan.n_on_drive;
+    status.n_experts = plan.n_ram_slots() + plan.n_vram_slots() + plan.n_on_drive;
+    file = std::make_unique<StatusFile>(runtime_folder(), std::move(status), std::move(activity));
+}
+
+}  // namespace
 
 Expected<std::unique_ptr<Engine>> load_engine(LoadOptions options) {
     ProgressBar bar("loading");
     options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    return Engine::load(options);
+    auto engine = Engine::load(options);
+    if (engine) keep_status(**engine, options.model_path, options.activity);
+    return engine;
 }
 
 }  // namespace ft::cli

@@ -1,20 +1,24 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/thread_pool.h"
 #include "device/cpu.h"
-#include "engine/memory_need.h"
+#include "engine/expert_profile.h"
+#include "engine/model_shape.h"
 #include "gguf/gguf.h"
 #include "model/model.h"
+#include "tiers/expert_cache.h"
+#include "tiers/plan.h"
 
 namespace ft {
 
 namespace {
 
 constexpr int64_t k_default_ctx = 8192;
-constexpr int64_t k_default_chunk = 256;
 constexpr int64_t k_head_rows = 16;  // rows of logits that feed_all() works out at a time
 
 Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model) {
@@ -28,18 +32,33 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
     return n_ctx;
 }
 
+double gib_rounded_up(uint64_t bytes) {
+    return std::ceil(static_cast<double>(bytes) / static_cast<double>(k_gib) * 1000) / 1000;
+}
+
 }  // namespace
 
 struct Engine::State {
     explicit State(Gguf gguf) : file(std::move(gguf)) {}
     Gguf file;
+    Plan plan;
     std::unique_ptr<Model> model;
     const Kernels* kernels = nullptr;
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<Ops> ops;
+    std::unique_ptr<ExpertCache> cache;  // where RAM holds some of the experts
+    std::optional<ExpertProfile> profile;
     int64_t n_ctx = 0;
     KvType kv_type = KvType::f16;
     double load_ms = 0;
+    std::shared_ptr<EngineActivity> activity;
+
+    ~State() {
+        if (profile && cache) profile->write(cache->uses());
+    }
+    Status make_plan(const LoadOptions& options);
+    Status make_cache(const LoadOptions& options);
+    CacheStats stats() const { return cache ? cache->stats() : CacheStats{}; }
 };
 
 struct Session::State {
@@ -49,21 +68,35 @@ struct Session::State {
     Buffer<float> logits;      // [n_vocab] of the last id
     Buffer<float> all_logits;  // [k_head_rows, n_vocab], made when it is first needed
     bool has_logits = false;
+    CacheStats stats;
     std::function<void(const Route&)> route_sink;
 
-    // Ids [begin, begin + n) of a feed as one step.
-    void step(std::span<const int32_t> ids) {
+    // Some ids of a feed as one step. After an error the ids are not part of the sequence.
+    Status step(std::span<const int32_t> ids) {
         const Slice slice{
             .memory = &memory, .first = 0, .count = static_cast<int>(ids.size()), .position = n_past};
         if (route_sink)
             engine.ops->on_route = [this](int layer, int token, std::span<const int32_t> chosen) {
                 Route route{
                     .layer = layer, .position = n_past + token, .experts = {chosen.begin(), chosen.end()}};
-                std::sort(route.experts.begin(), route.experts.end());
                 route_sink(route);
             };
         else engine.ops->on_route = nullptr;
-        engine.model->forward(*engine.ops, {&slice, 1}, ids);
+        const CacheStats before = engine.stats();
+        const Status status = engine.model->forward(*engine.ops, {&slice, 1}, ids);
+        stats += engine.stats() - before;
+        if (status) count(ids.size());
+        else if (engine.model->hp().has_recurrent()) clear();
+        return status;
+    }
+    void count(size_t n) {
+        n_past += static_cast<int64_t>(n);
+        (n == 1 ? engine.activity->generated_tokens : engine.activity->prompt_tokens) += n;
+    }
+    void clear() {
+        n_past = 0;
+        has_logits = false;
+        memory.state.clear();
     }
     Status check_ids(std::span<const int32_t> ids) const;
 };
@@ -81,28 +114,77 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     auto model = Model::bind(state->file);
     if (!model) return model.error();
     state->model = std::move(*model);
+    state->activity = options.activity;
     auto n_ctx = context_length(options, state->model->hp().n_ctx_model);
     if (!n_ctx) return n_ctx.error().within(options.model_path);
     state->n_ctx = *n_ctx;
     state->kernels = options.reference ? &reference_kernels() : *kernels;
     state->kv_type = options.reference ? KvType::f32 : KvType::f16;
     const int threads = options.threads > 0 ? options.threads : physical_cores();
-    const auto chunk = std::min(options.chunk > 0 ? options.chunk : k_default_chunk, *n_ctx);
-
-    const MemoryNeed need{.weights = state->model->weight_bytes(),
-                          .kv_cache = state->model->kv_shape(*n_ctx, state->kv_type).bytes(),
-                          .state = state->model->recurrent_shape().bytes(),
-                          .scratch = scratch_estimate(state->model->hp(), chunk)};
-    const auto ram = read_ram();
-    if (!ram) return ram.error();
-    if (Status s = check_memory(need, ram->available_bytes); !s) return s.error().within(options.model_path);
-
-    if (Status s = state->model->load(options.progress); !s) return s.error();
+    if (Status s = state->make_plan(options); !s) return s.error().within(options.model_path);
+    const ModelLoad how{.experts = state->plan.experts_resident,
+                        .open_file = options.open_file,
+                        .progress = options.progress};
+    if (Status s = state->model->load(how); !s) return s.error();
     state->pool = std::make_unique<ThreadPool>(threads);
-    state->ops = std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels,
-                                       *state->pool, state->model->rope(), static_cast<int>(chunk));
+    state->ops =
+        std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels,
+                              *state->pool, state->model->rope(), static_cast<int>(state->plan.chunk));
+    if (!state->plan.experts_resident)
+        if (Status s = state->make_cache(options); !s) return s.error();
     state->load_ms = (now_seconds() - start) * 1e3;
     return std::unique_ptr<Engine>(new Engine(std::move(state)));
+}
+
+Status Engine::State::make_plan(const LoadOptions& options) {
+    const auto ram = read_ram();
+    if (!ram) return ram.error();
+    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    PlanSettings settings;
+    settings.ram_budget = options.ram_budget;
+    settings.cpu_offload = options.cpu_offload;
+    settings.n_ctx = n_ctx;
+    settings.chunk = options.chunk;
+    plan = ft::plan(machine, model_shape(file, *model, kv_type), settings);
+    if (!plan.fits)
+        return Error{
+            Code::too_large, plan.shortage,
+            fmt::format(
+                "Raise memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with "
+                "--ctx, or take a smaller model or quantisation.",
+                gib_rounded_up(plan.minimum_ram))};
+    if (plan.total.ram > ram->available_bytes)
+        return Error{
+            Code::too_large,
+            fmt::format("not enough memory: the plan takes {:.2f} GiB of RAM, but {:.2f} GiB are available",
+                        static_cast<double>(plan.total.ram) / static_cast<double>(k_gib),
+                        static_cast<double>(ram->available_bytes) / static_cast<double>(k_gib)),
+            "Close other programs, or lower memory.ram_budget (--ram)."};
+    return {};
+}
+
+Status Engine::State::make_cache(const LoadOptions& options) {
+    CacheOptions how;
+    how.policy = options.expert_policy;
+    how.method = options.reads_by_threads ? ReadMethod::threads : ReadMethod::automatic;
+    how.look_ahead = options.prefetch;
+    how.threads = pool->size();
+    if (options.warm_start && model->hp().n_expert > 0) {
+        const auto n_layer =
+            static_cast<size_t>(std::count_if(model->layers().begin(), model->layers().end(),
+                                              [](const Layer& layer) { return layer.is_mixture(); }));
+        profile.emplace(file, n_layer, static_cast<size_t>(model->hp().n_expert));
+        how.profile = profile->read();
+    }
+    ExpertRecords records = model->expert_records();
+    const ModelShape shape = model_shape(file, *model, kv_type);
+    for (size_t i = 0; i < records.size(); i++) records[i].size_class = shape.mixtures[i].expert_class;
+    auto made = ExpertCache::create(std::move(records), plan.ram_slots, how);
+    if (!made) return made.error();
+    cache = std::move(*made);
+    ops->use_cache(cache.get());
+    if (!how.profile.empty()) cache->warm(profile->hottest(how.profile));
+    return {};
 }
 
 const Gguf& Engine::file() const { return state_->file; }
@@ -112,7 +194,12 @@ int64_t Engine::n_ctx_model() const { return state_->model->hp().n_ctx_model; }
 int Engine::threads() const { return state_->pool->size(); }
 const char* Engine::kernels_name() const { return state_->kernels->name; }
 double Engine::load_ms() const { return state_->load_ms; }
-uint64_t Engine::bytes_loaded() const { return state_->model->weight_bytes(); }
+const Plan& Engine::plan() const { return state_->plan; }
+bool Engine::experts_resident() const { return state_->plan.experts_resident; }
+CacheStats Engine::expert_stats() const { return state_->stats(); }
+uint64_t Engine::bytes_loaded() const {
+    return state_->model->weight_bytes() - (experts_resident() ? 0 : state_->model->expert_bytes());
+}
 uint64_t Engine::bytes_per_token() const { return state_->model->bytes_per_token(); }
 uint64_t Engine::kv_bytes() const { return state_->model->kv_shape(state_->n_ctx, state_->kv_type).bytes(); }
 
@@ -124,6 +211,7 @@ Expected<std::unique_ptr<Session>> Engine::new_session() {
         .memory = SequenceMemory{std::move(*kv), RecurrentState(state_->model->recurrent_shape())},
         .logits = Buffer<float>(static_cast<size_t>(n_vocab())),
         .all_logits = {},
+        .stats = {},
         .route_sink = {}});
     return std::unique_ptr<Session>(new Session(std::move(session)));
 }
@@ -156,8 +244,7 @@ Status Session::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop
         if (stop != nullptr && stop->load(std::memory_order_relaxed))
             return Error{Code::negative, "stopped while the prompt was read", ""};
         const auto part = ids.subspan(begin, std::min(chunk, ids.size() - begin));
-        s.step(part);
-        s.n_past += static_cast<int64_t>(part.size());
+        if (Status status = s.step(part); !status) return status;
         if (begin + part.size() == ids.size()) {
             const auto n_vocab = static_cast<int64_t>(s.logits.size());
             s.engine.model->head(*s.engine.ops, static_cast<int64_t>(part.size()) - 1,
@@ -177,8 +264,7 @@ Status Session::feed_all(std::span<const int32_t> ids,
     const auto chunk = static_cast<size_t>(s.engine.ops->max_token());
     for (size_t begin = 0; begin < ids.size(); begin += chunk) {
         const auto part = ids.subspan(begin, std::min(chunk, ids.size() - begin));
-        s.step(part);
-        s.n_past += static_cast<int64_t>(part.size());
+        if (Status status = s.step(part); !status) return status;
         for (int64_t row = 0; row < static_cast<int64_t>(part.size()); row += k_head_rows) {
             const int64_t rows = std::min<int64_t>(k_head_rows, static_cast<int64_t>(part.size()) - row);
             s.engine.model->head(*s.engine.ops, row, {s.all_logits.data(), rows, n_vocab, n_vocab});
@@ -197,12 +283,9 @@ std::span<const float> Session::logits() const {
     return state_->has_logits ? state_->logits.span() : std::span<const float>{};
 }
 int64_t Session::n_past() const { return state_->n_past; }
+CacheStats Session::expert_stats() const { return state_->stats; }
 
-void Session::clear() {
-    state_->n_past = 0;
-    state_->has_logits = false;
-    state_->memory.state.clear();
-}
+void Session::clear() { state_->clear(); }
 
 bool Session::rewind(int64_t n_past) {
     check(n_past >= 0 && n_past <= state_->n_past, "rewind to a position that was never reached");

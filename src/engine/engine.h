@@ -9,28 +9,48 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "io/file.h"
+#include "tiers/cache_stats.h"
+#include "tiers/policy.h"
 
 namespace ft {
 
 class Gguf;
+struct Plan;
+
+// What the sessions of an engine did so far. May be read from any thread.
+struct EngineActivity {
+    std::atomic<uint64_t> prompt_tokens{0};
+    std::atomic<uint64_t> generated_tokens{0};  // fed one at a time
+};
 
 struct LoadOptions {
     std::string model_path;
-    int threads = 0;          // 0: physical cores
-    int64_t n_ctx = 0;        // 0: the smaller of the model's context and 8192
-    int64_t n_ctx_least = 0;  // the context is raised to this where n_ctx is less
-    int64_t chunk = 0;        // prompt tokens in one step; 0: 256
-    bool reference = false;   // weights dequantised to f32, f32 activations, f32 KV
+    int threads = 0;                     // 0: physical cores
+    int64_t n_ctx = 0;                   // 0: the smaller of the model's context and 8192
+    int64_t n_ctx_least = 0;             // the context is raised to this where n_ctx is less
+    int64_t chunk = 0;                   // prompt tokens in one step at most; 0: what the plan says
+    std::optional<uint64_t> ram_budget;  // bytes of RAM; nothing: what the machine can spare (tiers/plan.h)
+    bool cpu_offload = true;             // false: refused, as long as nothing computes on a card
+    std::string expert_policy = k_default_policy;  // a row of policies(); speed only
+    bool prefetch = true;                          // an idle drive reads ahead
+    bool warm_start =
+        false;  // the hottest experts of earlier runs are read first, and this run is remembered
+    bool reads_by_threads = false;  // experts are read by threads even where io_uring works
+    bool reference = false;         // weights dequantised to f32, f32 activations, f32 KV
     std::function<void(uint64_t done, uint64_t total)>
         progress;  // bytes; called from the loading thread, may be empty
+    std::function<Expected<std::unique_ptr<File>>(const std::string& path)> open_file = &File::open;
+    std::shared_ptr<EngineActivity> activity = std::make_shared<EngineActivity>();
 };
 
-// One line of routing: the experts that a layer chose for the token at a position, ascending.
+// One line of routing: the experts that a layer chose for the token at a position, by falling router weight.
 struct Route {
     int layer;  // the file's own number (blk.N)
     int64_t position;
@@ -51,9 +71,13 @@ class Engine {
     int threads() const;
     const char* kernels_name() const;
     double load_ms() const;            // from open to the first session
-    uint64_t bytes_loaded() const;     // weights read from the file(s)
+    const Plan& plan() const;          // where every byte is
+    bool experts_resident() const;     // false: RAM holds some, the drive the others
+    uint64_t bytes_loaded() const;     // weights read from the file(s) before the first session
     uint64_t bytes_per_token() const;  // weights that one generated token reads
     uint64_t kv_bytes() const;         // of one session's cache
+
+    CacheStats expert_stats() const;  // of all sessions; zeros where all experts are resident
 
     // An error: not enough memory for the KV cache.
     Expected<std::unique_ptr<Session>> new_session();
@@ -71,7 +95,8 @@ class Session {
 
     // Feeds ids at the next positions. Afterwards logits() are those that follow the last id.
     // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then);
-    // `stop` became true meanwhile (Code::negative; n_past() says how much was kept).
+    // `stop` became true meanwhile (Code::negative; n_past() says how much was kept); an expert could not be
+    // read (n_past() is what was fed whole; 0 where the model has recurrent layers, which cannot go back).
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop = nullptr);
 
     // The same, and calls sink once per id in order with the n_vocab logits that follow it.
@@ -79,6 +104,7 @@ class Session {
 
     std::span<const float> logits() const;  // n_vocab values; empty before the first feed
     int64_t n_past() const;
+    CacheStats expert_stats() const;  // since the session was made
     void clear();
     // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers): clear() and
     // feed again.

@@ -39,12 +39,15 @@ void bind_mixture(TensorBinder& tensors, const Hparams& hp, Layer& layer) {
             m.gate = m.up = both;
             m.gate.first = both.first.rows(0, hp.n_ff_expert);
             m.up.first = both.first.rows(hp.n_ff_expert, hp.n_ff_expert);
+            m.up.slice_begin = static_cast<size_t>(hp.n_ff_expert) * both.first.row_bytes;
         }
     } else {
         m.gate = tensors.experts("ffn_gate_exps", hp.n_embd, hp.n_ff_expert, hp.n_expert);
         m.up = tensors.experts("ffn_up_exps", hp.n_embd, hp.n_ff_expert, hp.n_expert);
+        m.up.slice = 1;
     }
     m.down = tensors.experts("ffn_down_exps", hp.n_ff_expert, hp.n_embd, hp.n_expert);
+    m.down.slice = m.up.slice + 1;
 }
 
 void bind_shared_expert(TensorBinder& tensors, const Hparams& hp, Layer& layer) {

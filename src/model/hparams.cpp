@@ -65,7 +65,8 @@ Status read_vocabulary_size(const Gguf& file, Hparams& hp) {
                      "It holds no complete model; fetch it again, or name a file that does."};
     hp.n_vocab = embedding->dims[1];
     const auto tokens = file.metadata().find("tokenizer.ggml.tokens");
-    const auto n_token = tokens == file.metadata().end() ? hp.n_vocab : static_cast<int64_t>(tokens->second.count);
+    const auto n_token =
+        tokens == file.metadata().end() ? hp.n_vocab : static_cast<int64_t>(tokens->second.count);
     if (hp.n_vocab <= 0 || hp.n_vocab > (int64_t{1} << 31) - 1 || hp.n_vocab != n_token)
         return Error{Code::invalid,
                      fmt::format("token_embd.weight has {} rows for the {} tokens of tokenizer.ggml.tokens",

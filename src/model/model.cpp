@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "io/load.h"
 
 namespace ft {
 
@@ -29,7 +28,7 @@ Status Model::bind_tensors() {
     tensors_.vector("output_norm.weight", hp_.n_embd, output_norm_);
     tensors_.optional_vector("rope_freqs.weight", hp_.rope.n_rot / 2, rope_factors_);
     layers_.resize(hp_.n_layer);
-    int n_kv = 0, n_state = 0;
+    int n_kv = 0, n_state = 0, n_mixture = 0;
     for (int il = 0; il < hp_.n_layer; il++) {
         Layer& layer = layers_[il];
         layer.index = il;
@@ -37,40 +36,82 @@ Status Model::bind_tensors() {
             hp_.is_recurrent(il) ? n_state++ : n_kv++;
         tensors_.set_layer(il);
         if (Status s = arch_->bind(tensors_, hp_, layer); !s) return s;
+        if (layer.is_mixture()) layer.mixture.index = n_mixture++;
     }
     return tensors_.status();
 }
 
+namespace {
+
+// The tensors of a layer's experts, by slice.
+std::vector<const TensorInfo*> expert_tensors(const MixtureWeights& m) {
+    std::vector<const TensorInfo*> tensors(static_cast<size_t>(m.down.slice) + 1);
+    for (const ExpertStack* stack : {&m.gate, &m.up, &m.down})
+        tensors[static_cast<size_t>(stack->slice)] = stack->tensor;
+    return tensors;
+}
+
+}  // namespace
+
 void Model::count_bytes() {
+    for (const Layer& layer : layers_) {
+        if (!layer.is_mixture()) continue;
+        for (const TensorInfo* tensor : expert_tensors(layer.mixture)) {
+            expert_tensors_.insert(tensor);
+            expert_bytes_ += tensor->bytes;
+            bytes_per_token_ +=
+                tensor->bytes / static_cast<uint64_t>(hp_.n_expert) * static_cast<uint64_t>(hp_.top_k);
+        }
+    }
     for (const TensorInfo* tensor : tensors_.bound()) {
         weight_bytes_ += tensor->bytes;
-        const bool experts = tensor->name.find("_exps.") != std::string::npos;
         const bool table = tensor->name == "token_embd.weight" && output_.data != embedding_.data;
         if (table) bytes_per_token_ += embedding_.row_bytes;
-        else bytes_per_token_ += experts ? tensor->bytes / hp_.n_expert * hp_.top_k : tensor->bytes;
+        else if (!expert_tensors_.contains(tensor)) bytes_per_token_ += tensor->bytes;
     }
 }
 
-Status Model::load(const std::function<void(uint64_t done, uint64_t total)>& progress) {
-    std::vector<std::unique_ptr<File>> files;
-    for (const Gguf::Part& part : file_.parts()) {
-        auto file = File::open(part.path);
-        if (!file) return file.error();
-        files.push_back(std::move(*file));
-    }
+// In the order of the files.
+std::vector<LoadRange> Model::ranges(bool experts) {
     std::vector<LoadRange> ranges;
     for (const TensorInfo* tensor : tensors_.bound())
-        ranges.push_back({files[tensor->part].get(), tensor->offset, {memory_.at(*tensor), tensor->bytes}});
+        if (experts || !expert_tensors_.contains(tensor))
+            ranges.push_back(
+                {files_[tensor->part].get(), tensor->offset, {memory_.at(*tensor), tensor->bytes}});
     std::sort(ranges.begin(), ranges.end(),
               [](const LoadRange& a, const LoadRange& b) { return a.to.data() < b.to.data(); });
+    return ranges;
+}
+
+Status Model::load(const ModelLoad& how) {
+    for (const Gguf::Part& part : file_.parts()) {
+        auto file = how.open_file(part.path);
+        if (!file) return file.error();
+        files_.push_back(std::move(*file));
+    }
+    const std::vector<LoadRange> to_read = ranges(how.experts);
+    memory_.prefer_huge_pages(to_read);
     LoadSettings settings;
-    settings.progress = progress;
-    if (Status s = load_ranges(ranges, settings); !s) return s;
+    settings.progress = how.progress;
+    if (Status s = load_ranges(to_read, settings); !s) return s;
     tensors_.convert();
     rope_ = Rope(hp_.rope, rope_factors_);
     if (const auto unused = tensors_.unused(hp_.n_layer); !unused.empty())
         log("load", "{} tensors of the file are not used, the first is {}", unused.size(), unused.front());
     return {};
+}
+
+ExpertRecords Model::expert_records() const {
+    ExpertRecords records;
+    for (const Layer& layer : layers_) {
+        if (!layer.is_mixture()) continue;
+        ExpertLayer record{.size_class = 0, .n_expert = hp_.n_expert, .stacks = {}};
+        for (const TensorInfo* tensor : expert_tensors(layer.mixture))
+            record.stacks.push_back({files_.empty() ? nullptr : files_[tensor->part].get(), tensor->offset,
+                                     tensor->bytes / static_cast<uint64_t>(hp_.n_expert)});
+        records.push_back(std::move(record));
+    }
+    return records;
 }
 
 KvShape Model::kv_shape(int64_t n_ctx, KvType type) const {
@@ -95,13 +136,17 @@ RecurrentShape Model::recurrent_shape() const {
                           .n_history = hp_.ssm_conv_taps - 1};
 }
 
-void Model::forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const {
+Status Model::forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const {
     ops.begin(slices);
     const View2<float> x = ops.activity().x;
     for (int64_t i = 0; i < x.rows; i++)
         embedding_.type->dequantise(embedding_.data + static_cast<size_t>(ids[i]) * embedding_.row_bytes,
                                     x.row(i), x.cols);
-    for (const Layer& layer : layers_) arch_->block(ops, layer);
+    for (const Layer& layer : layers_) {
+        arch_->block(ops, layer);
+        if (Status s = ops.status(); !s) return s;
+    }
+    return {};
 }
 
 void Model::head(Ops& ops, int64_t first, View2<float> out) const {

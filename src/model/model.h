@@ -4,14 +4,24 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "gguf/gguf.h"
+#include "io/load.h"
 #include "model/archs.h"
 #include "model/ops.h"
 #include "model/tensor_binder.h"
+#include "tiers/expert_records.h"
 
 namespace ft {
+
+struct ModelLoad {
+    bool experts = true;  // false: they are read when they are needed (tiers/expert_cache.h)
+    // How files are opened; tests put slow and failing ones here.
+    std::function<Expected<std::unique_ptr<File>>(const std::string& path)> open_file = &File::open;
+    std::function<void(uint64_t done, uint64_t total)> progress;  // bytes
+};
 
 class Model {
  public:
@@ -19,7 +29,10 @@ class Model {
     // read yet.
     static Expected<std::unique_ptr<Model>> bind(const Gguf& file);
     // Reads the weights. Errors name the file.
-    Status load(const std::function<void(uint64_t done, uint64_t total)>& progress);
+    Status load(const ModelLoad& how);
+    // Where the experts lie, in the files that load() opened; size classes are all 0. Valid as long as the
+    // model.
+    ExpertRecords expert_records() const;
 
     const Hparams& hp() const { return hp_; }
     const Arch& arch() const { return *arch_; }
@@ -27,12 +40,13 @@ class Model {
     std::span<const Layer> layers() const { return layers_; }
     KvShape kv_shape(int64_t n_ctx, KvType type) const;
     RecurrentShape recurrent_shape() const;
-    uint64_t weight_bytes() const { return weight_bytes_; }        // that load() reads
+    uint64_t weight_bytes() const { return weight_bytes_; }        // of all tensors in use
+    uint64_t expert_bytes() const { return expert_bytes_; }        // of them, in routed experts
     uint64_t bytes_per_token() const { return bytes_per_token_; }  // of them, read for one generated token
 
     // Runs the blocks over the ids of the slices; the residual stream of every row is then in
-    // ops.activity().x.
-    void forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const;
+    // ops.activity().x. An error: experts could not be read.
+    Status forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const;
     // Logits of rows [first, first + out.rows) of the residual stream; out [rows, n_vocab].
     void head(Ops& ops, int64_t first, View2<float> out) const;
 
@@ -41,6 +55,7 @@ class Model {
         : file_(file), memory_(std::move(memory)), tensors_(file_, memory_) {}
     Status bind_tensors();
     void count_bytes();
+    std::vector<LoadRange> ranges(bool experts);
 
     const Gguf& file_;
     const Arch* arch_ = nullptr;
@@ -48,10 +63,12 @@ class Model {
     WeightMemory memory_;
     TensorBinder tensors_;
     std::vector<Layer> layers_;
+    std::unordered_set<const TensorInfo*> expert_tensors_;
     Weight embedding_, output_;
     Vector output_norm_, rope_factors_;
     Rope rope_;
-    uint64_t weight_bytes_ = 0, bytes_per_token_ = 0;
+    std::vector<std::unique_ptr<File>> files_;  // one for each part
+    uint64_t weight_bytes_ = 0, expert_bytes_ = 0, bytes_per_token_ = 0;
 };
 
 }  // namespace ft

@@ -56,6 +56,9 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
         pair_acts_ = ActBuffer(kernels, n_pair, hp.n_ff_expert);
         for (auto* list : {&ids_, &pairs_}) list->resize(n_pair);
         weights_.resize(n_pair);
+        places_.reserve(n_pair);
+        batch_.reserve(hp.n_expert);
+        leases_.reserve(hp.n_expert);
         expert_begin_.resize(hp.n_expert + 1);
         for (auto* list : {&in_ptr_, &down_ptr_}) list->resize(n_pair);
         for (auto* list : {&gate_ptr_, &up_ptr_, &out_ptr_}) list->resize(n_pair);
@@ -122,6 +125,7 @@ void Ops::begin(std::span<const Slice> slices) {
     n_token_ = 0;
     for (const Slice& slice : slices_) n_token_ += slice.count;
     check(n_token_ > 0 && n_token_ <= max_token_, "a step of more tokens than its scratch was made for");
+    if (cache_ != nullptr) cache_->begin_step(n_token_);
     const int64_t n = n_token_;
     activity_ = Activity{.x = x_.view(n),
                          .h = h_.view(n),

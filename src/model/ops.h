@@ -2,8 +2,8 @@
 // spread the work over the pool; what they compute is defined in docs/arithmetic.md and does not depend on
 // how it is spread.
 //
-// Nothing here allocates after construction, and nothing can fail: shapes were checked when the model was
-// bound.
+// Nothing here allocates after construction. Nothing can fail, because shapes were checked when the model was
+// bound, except that experts which are read while they are needed may not come: see status().
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 #include "model/rope.h"
 #include "model/scratch.h"
 #include "model/weights.h"
+#include "tiers/expert_cache.h"
 
 namespace ft {
 
@@ -70,6 +71,10 @@ class Ops {
     // gaps.
     void begin(std::span<const Slice> slices);
     Activity& activity() { return activity_; }
+    // Experts come from the cache from now on; it must outlive this object. Without one all are resident.
+    void use_cache(ExpertCache* cache) { cache_ = cache; }
+    // An error of the present step: its results are worth nothing.
+    Status status() const { return cache_ == nullptr ? Status{} : cache_->status(); }
     // Called with layer number, token row and the chosen ids by rank; empty: not called.
     std::function<void(int layer, int token, std::span<const int32_t> ids)> on_route;
 
@@ -119,7 +124,12 @@ class Ops {
                 int worker);
     void choose_experts(const Layer& layer, View2<const float> in);
     void group_by_expert(int n_token);
-    void expert_products(const Layer& layer, int n_token);
+    void prepare_pairs(const Layer& layer, int n_token);
+    void resident_experts(const Layer& layer, int n_token);
+    void streamed_experts(const Layer& layer, int n_token);
+    void compute_batch(const Layer& layer, int n_token, bool with_shared);
+    void gate_and_up(const Layer& layer, int n_token, bool with_shared);
+    void activate(const Layer& layer);
     void add_shared_tasks(const DenseWeights& shared, int n_token);
     void add_shared_down_tasks(const DenseWeights& shared, int n_token);
     void sum_experts(const Layer& layer, View2<float> out);
@@ -154,7 +164,16 @@ class Ops {
     std::vector<int32_t> pairs_;                       // pairs by expert
     std::vector<const std::byte*> in_ptr_, down_ptr_;  // [place in pairs_]
     std::vector<float*> gate_ptr_, up_ptr_, out_ptr_;  // [place in pairs_]
-    std::vector<float*> row_ptr_[4];                   // outputs of linear(), by row
+    // Experts that are computed together: all of a layer where they are resident, else those that are there.
+    struct ExpertUse {
+        int expert;
+        Weight gate, up, down;
+    };
+    std::vector<ExpertUse> batch_;
+    std::vector<int> places_;  // in pairs_, of the batch
+    ExpertCache* cache_ = nullptr;
+    std::vector<Lease> leases_;
+    std::vector<float*> row_ptr_[4];  // outputs of linear(), by row
 
     // delta net
     RowBuffer mixed_;        // [n_token, channels]: input of the convolution

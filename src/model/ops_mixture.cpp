@@ -37,19 +37,20 @@ void Ops::group_by_expert(int n_token) {
     expert_begin_[0] = 0;
 }
 
-void Ops::expert_products(const Layer& layer, int n_token) {
+// Where the pairs' inputs and outputs lie, by place.
+void Ops::prepare_pairs(const Layer& layer, int n_token) {
     const MixtureWeights& m = layer.mixture;
     const int n_pair = n_token * hp_.top_k;
     const View2<float> gate = pair_gate_.view(n_pair), up = pair_up_.view(n_pair),
                        out = pair_out_.view(n_pair);
     const ActKind gate_kind = kernels_.act_kind(m.gate.first.type->type),
                   up_kind = kernels_.act_kind(m.up.first.type->type);
-    const std::byte* const* gate_acts = acts_.blobs(gate_kind);
-    const std::byte* const* up_acts = acts_.blobs(up_kind);
     make_acts(acts_, gate_kind);
     make_acts(acts_, up_kind);
-    const bool same_acts = gate_kind == up_kind;
-    // down_ptr_ is free until the second half: it holds up's activations where their form differs from gate's
+    const std::byte* const* gate_acts = acts_.blobs(gate_kind);
+    const std::byte* const* up_acts = acts_.blobs(up_kind);
+    // down_ptr_ is free until a batch's second half: it holds up's activations where their form differs from
+    // gate's
     for (int i = 0; i < n_pair; i++) {
         const int pair = pairs_[i], token = pair / hp_.top_k;
         in_ptr_[i] = gate_acts[token];
@@ -58,30 +59,76 @@ void Ops::expert_products(const Layer& layer, int n_token) {
         up_ptr_[i] = up.row(pair);
         out_ptr_[i] = out.row(pair);
     }
-    tasks_.clear();
-    for (int e = 0; e < hp_.n_expert; e++) {
-        const int first = expert_begin_[e], count = expert_begin_[e + 1] - first;
-        if (count == 0) continue;
-        add_tasks(m.gate.expert(e), &in_ptr_[first], &gate_ptr_[first], count);
-        add_tasks(m.up.expert(e), same_acts ? &in_ptr_[first] : &down_ptr_[first], &up_ptr_[first], count);
-    }
-    if (m.shared.gate) add_shared_tasks(m.shared, n_token);
-    run_tasks();
-
-    const ActKind down_kind = kernels_.act_kind(m.down.first.type->type);
     pair_acts_.set(gate);
-    each_row(n_pair, hp_.n_ff_expert, [&](int64_t i, int) {
-        kernels_.silu_mul(gate.row(i), up.row(i), hp_.n_ff_expert, gate.row(i));
-        if (down_kind != ActKind::f32) pair_acts_.make_row(down_kind, i);
-    });
-    for (int i = 0; i < n_pair; i++) down_ptr_[i] = pair_acts_.blobs(down_kind)[pairs_[i]];
+}
+
+void Ops::resident_experts(const Layer& layer, int n_token) {
+    const MixtureWeights& m = layer.mixture;
+    batch_.clear();
+    for (int e = 0; e < hp_.n_expert; e++)
+        if (expert_begin_[e + 1] > expert_begin_[e])
+            batch_.push_back({e, m.gate.expert(e), m.up.expert(e), m.down.expert(e)});
+    compute_batch(layer, n_token, static_cast<bool>(m.shared.gate));
+}
+
+// What is resident is computed while the rest is read.
+void Ops::streamed_experts(const Layer& layer, int n_token) {
+    const MixtureWeights& m = layer.mixture;
+    bool with_shared = static_cast<bool>(m.shared.gate);
+    const auto compute = [&] {
+        batch_.clear();
+        for (const Lease& lease : leases_) {
+            const int e = lease.expert();
+            batch_.push_back({e, m.gate.expert_in(e, lease.slice(m.gate.slice)),
+                              m.up.expert_in(e, lease.slice(m.up.slice)),
+                              m.down.expert_in(e, lease.slice(m.down.slice))});
+        }
+        if (!batch_.empty() || with_shared) compute_batch(layer, n_token, with_shared);
+        with_shared = false;
+    };
+    cache_->begin(m.index, {ids_.data(), static_cast<size_t>(n_token * hp_.top_k)}, n_token, leases_);
+    compute();
+    while (cache_->next(leases_)) compute();
+}
+
+void Ops::compute_batch(const Layer& layer, int n_token, bool with_shared) {
+    gate_and_up(layer, n_token, with_shared);
+    activate(layer);
     tasks_.clear();
-    for (int e = 0; e < hp_.n_expert; e++) {
-        const int first = expert_begin_[e], count = expert_begin_[e + 1] - first;
-        if (count > 0) add_tasks(m.down.expert(e), &down_ptr_[first], &out_ptr_[first], count);
+    for (const ExpertUse& use : batch_) {
+        const int first = expert_begin_[use.expert], count = expert_begin_[use.expert + 1] - first;
+        add_tasks(use.down, &down_ptr_[first], &out_ptr_[first], count);
     }
-    if (m.shared.gate) add_shared_down_tasks(m.shared, n_token);
+    if (with_shared) add_shared_down_tasks(layer.mixture.shared, n_token);
     run_tasks();
+}
+
+void Ops::gate_and_up(const Layer& layer, int n_token, bool with_shared) {
+    const MixtureWeights& m = layer.mixture;
+    const bool same_acts =
+        kernels_.act_kind(m.gate.first.type->type) == kernels_.act_kind(m.up.first.type->type);
+    tasks_.clear();
+    for (const ExpertUse& use : batch_) {
+        const int first = expert_begin_[use.expert], count = expert_begin_[use.expert + 1] - first;
+        add_tasks(use.gate, &in_ptr_[first], &gate_ptr_[first], count);
+        add_tasks(use.up, same_acts ? &in_ptr_[first] : &down_ptr_[first], &up_ptr_[first], count);
+    }
+    if (with_shared) add_shared_tasks(m.shared, n_token);
+    run_tasks();
+}
+
+// silu(gate) * up of the batch's pairs, in the form that down takes.
+void Ops::activate(const Layer& layer) {
+    const ActKind down_kind = kernels_.act_kind(layer.mixture.down.first.type->type);
+    places_.clear();
+    for (const ExpertUse& use : batch_)
+        for (int i = expert_begin_[use.expert]; i < expert_begin_[use.expert + 1]; i++) places_.push_back(i);
+    each_row(static_cast<int64_t>(places_.size()), hp_.n_ff_expert, [&](int64_t i, int) {
+        const int place = places_[i];
+        kernels_.silu_mul(gate_ptr_[place], up_ptr_[place], hp_.n_ff_expert, gate_ptr_[place]);
+        if (down_kind != ActKind::f32) pair_acts_.make_row(down_kind, pairs_[place]);
+    });
+    for (int place : places_) down_ptr_[place] = pair_acts_.blobs(down_kind)[pairs_[place]];
 }
 
 // The shared expert is one more expert of every token; its products stand in the same lists, so that a layer
@@ -128,8 +175,10 @@ void Ops::sum_experts(const Layer& layer, View2<float> out) {
 void Ops::mixture(const Layer& layer, View2<const float> in, View2<float> out) {
     choose_experts(layer, in);
     group_by_expert(static_cast<int>(in.rows));
-    expert_products(layer, static_cast<int>(in.rows));
-    sum_experts(layer, out);
+    prepare_pairs(layer, static_cast<int>(in.rows));
+    if (cache_ == nullptr) resident_experts(layer, static_cast<int>(in.rows));
+    else streamed_experts(layer, static_cast<int>(in.rows));
+    if (status()) sum_experts(layer, out);
 }
 
 }  // namespace ft

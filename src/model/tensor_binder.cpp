@@ -25,12 +25,28 @@ Expected<WeightMemory> WeightMemory::reserve(const Gguf& file) {
     WeightMemory memory;
     for (const Gguf::Part& part : file.parts()) {
         const uint64_t first = part.data_start & ~(k_page - 1);
-        auto map = MemoryMap::reserve(round_up(part.size_bytes, k_page) - first + k_page, true);
+        auto map = MemoryMap::reserve(round_up(part.size_bytes, k_page) - first + k_page);
         if (!map) return map.error().within(part.path);
         memory.parts.push_back(std::move(*map));
         memory.first_byte.push_back(first);
     }
     return memory;
+}
+
+void WeightMemory::prefer_huge_pages(std::span<const LoadRange> ranges) {
+    constexpr std::ptrdiff_t k_gap = 64 * 1024;  // of padding and small tensors that are not bound
+    for (size_t i = 0; i < ranges.size();) {
+        const std::byte* const begin = ranges[i].to.data();
+        const std::byte* end = begin;
+        while (i < ranges.size() && ranges[i].to.data() - end <= k_gap) {
+            end = ranges[i].to.data() + ranges[i].to.size();
+            i++;
+        }
+        for (MemoryMap& part : parts)
+            if (begin >= part.data() && begin < part.data() + part.size())
+                part.prefer_huge_pages(static_cast<size_t>(begin - part.data()),
+                                       static_cast<size_t>(end - begin));
+    }
 }
 
 std::string TensorBinder::full_name(std::string_view name) const {
@@ -119,6 +135,7 @@ ExpertStack TensorBinder::experts(std::string_view name, int64_t n_col, int64_t 
                          .n_col = n_col,
                          .n_row = n_row};
     stack.expert_bytes = stack.first.bytes();
+    stack.tensor = tensor;
     if (const TensorInfo* scale = take(base + ".scale", n_expert, 1, 1, false))
         stack.scales = f32_values(*scale, n_expert);
     return stack;

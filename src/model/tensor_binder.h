@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/memory_map.h"
 #include "gguf/gguf.h"
+#include "io/load.h"
 #include "model/hparams.h"
 #include "model/weights.h"
 
@@ -26,6 +28,9 @@ struct WeightMemory {
     std::deque<Buffer<float>> converted;  // tensors that are kept as f32 (routers below F32, ...)
 
     static Expected<WeightMemory> reserve(const Gguf& file);
+    // For the ranges that are to be filled (in rising order) and no more: huge pages that reach beyond would
+    // cost memory.
+    void prefer_huge_pages(std::span<const LoadRange> ranges);
     std::byte* at(const TensorInfo& tensor) const {
         return parts[tensor.part].data() + (tensor.offset - first_byte[tensor.part]);
     }

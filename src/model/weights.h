@@ -9,6 +9,8 @@
 
 namespace ft {
 
+struct TensorInfo;
+
 // A matrix of n_row rows of n_col values: y[r] = (row r . x) * scale + bias[r].
 struct Weight {
     const TypeInfo* type = nullptr;   // nullptr: the file has no such tensor
@@ -37,11 +39,20 @@ struct ExpertStack {
     Weight first;                   // of expert 0
     size_t expert_bytes = 0;        // from one expert to the next
     const float* scales = nullptr;  // [n_expert] the tensor's .scale, or none
+    const TensorInfo* tensor = nullptr;
+    int slice = 0;           // number of this tensor among those of the layer's experts
+    size_t slice_begin = 0;  // where row 0 lies in an expert's part of the tensor
 
     explicit operator bool() const { return static_cast<bool>(first); }
-    Weight expert(int e) const {
+    // Where all experts are resident.
+    Weight expert(int e) const { return expert_at(e, first.data + static_cast<size_t>(e) * expert_bytes); }
+    // Where the expert's part of the tensor is elsewhere.
+    Weight expert_in(int e, const std::byte* slice) const { return expert_at(e, slice + slice_begin); }
+
+ private:
+    Weight expert_at(int e, const std::byte* data) const {
         Weight w = first;
-        w.data = first.data + static_cast<size_t>(e) * expert_bytes;
+        w.data = data;
         if (scales != nullptr) w.scale = scales + e;
         return w;
     }
@@ -67,6 +78,7 @@ struct DenseWeights {
 };
 
 struct MixtureWeights {
+    int index = 0;  // among the layers with a mixture
     Weight router;  // f32, always
     ExpertStack gate, up, down;
     DenseWeights shared;  // the shared expert, where there is one

@@ -1,0 +1,375 @@
+#include "tiers/expert_cache.h"
+
+#include <algorithm>
+
+#include "io/blocks.h"
+
+namespace ft {
+
+namespace {
+
+constexpr size_t k_most_passage = 64;
+// Experts that an idle drive reads ahead at a time: few, because a needed read may come any moment; more in a
+// long step, where the next layer asks for most of its experts anyway.
+constexpr int k_guesses = 1, k_guesses_of_long_step = 24;
+constexpr int k_guesses_at_start = 8;  // the first needed read waits for these at most
+
+std::vector<SlotClass> slot_classes(const ExpertRecords& records, std::span<const int64_t> n_slot) {
+    std::vector<SlotClass> classes(n_slot.size());
+    for (size_t i = 0; i < n_slot.size(); i++) classes[i].n_slot = n_slot[i];
+    for (const ExpertLayer& layer : records) {
+        auto& slices = classes[static_cast<size_t>(layer.size_class)].slices;
+        slices.resize(std::max(slices.size(), layer.stacks.size()));
+        for (size_t i = 0; i < layer.stacks.size(); i++)
+            slices[i] = std::max(slices[i], layer.stacks[i].slice_bytes);
+    }
+    return classes;
+}
+
+std::vector<const File*> files_of(const ExpertRecords& records) {
+    std::vector<const File*> files;
+    for (const ExpertLayer& layer : records)
+        for (const SliceStack& stack : layer.stacks)
+            if (std::find(files.begin(), files.end(), stack.file) == files.end()) files.push_back(stack.file);
+    return files;
+}
+
+}  // namespace
+
+Lease::~Lease() {
+    if (cache_ != nullptr) cache_->slots_state_[static_cast<size_t>(slot_)].pins--;
+}
+
+int Lease::expert() const { return cache_->slots_state_[static_cast<size_t>(slot_)].expert; }
+
+const std::byte* Lease::slice(int slice) const {
+    const ExpertCache::Slot& slot = cache_->slots_state_[static_cast<size_t>(slot_)];
+    const SliceStack& stack =
+        cache_->records_[static_cast<size_t>(slot.layer)].stacks[static_cast<size_t>(slice)];
+    const uint64_t offset = stack.offset + static_cast<uint64_t>(slot.expert) * stack.slice_bytes;
+    return cache_->slots_.room(slot_, slice) + offset % k_file_block;
+}
+
+Expected<std::unique_ptr<ExpertCache>> ExpertCache::create(ExpertRecords records,
+                                                           std::span<const int64_t> slots_of_class,
+                                                           const CacheOptions& options) {
+    const PolicyRow* row = find_policy(options.policy);
+    if (row == nullptr)
+        return Error{Code::invalid,
+                     fmt::format("memory.expert_policy: there is no '{}'", printable(options.policy)),
+                     "Choose one of those that --help names."};
+    for (int64_t n : slots_of_class) check(n > 0, "a size class of experts without a slot");
+    const std::vector<const File*> files = files_of(records);
+    auto queue = ReadQueue::open(files, options.method);
+    if (!queue) return queue.error();
+    auto slots = Slots::create(slot_classes(records, slots_of_class), options.threads);
+    if (!slots) return slots.error();
+    std::unique_ptr<ExpertCache> cache(
+        new ExpertCache(std::move(records), std::move(*slots), std::move(*queue)));
+    cache->look_ahead_ = options.look_ahead;
+    cache->make_policy(options, *row);
+    return cache;
+}
+
+ExpertCache::ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<ReadQueue> queue)
+    : records_(std::move(records)),
+      slots_(std::move(slots)),
+      streamer_(std::move(queue)),
+      slots_state_(static_cast<size_t>(slots_.count())) {
+    read_method_ = streamer_.method();
+    int n_class = 0;
+    for (const ExpertLayer& layer : records_) {
+        n_expert_ = std::max(n_expert_, layer.n_expert);
+        n_class = std::max(n_class, layer.size_class + 1);
+    }
+    slot_of_.assign(records_.size() * static_cast<size_t>(n_expert_), -1);
+    asked_.assign(static_cast<size_t>(n_expert_), 0);
+    free_.resize(static_cast<size_t>(n_class));
+    passage_.resize(static_cast<size_t>(n_class));
+    for (int slot = slots_.count() - 1; slot >= 0; slot--)
+        free_[static_cast<size_t>(slots_.class_of(slot))].push_back(slot);
+    for (const auto& list : free_)
+        passage_limit_.push_back(std::clamp(list.size() / 4, size_t{1}, k_most_passage));
+}
+
+void ExpertCache::make_policy(const CacheOptions& options, const PolicyRow& row) {
+    PolicyShape shape{.n_layers = static_cast<int>(records_.size()),
+                      .n_experts = n_expert_,
+                      .n_slots = slots_.count(),
+                      .class_of_layer = {},
+                      .profile = options.profile};
+    for (const ExpertLayer& layer : records_) shape.class_of_layer.push_back(layer.size_class);
+    policy_ = row.make(shape, options.policy_options);
+}
+
+void ExpertCache::begin_step(int n_token) {
+    clock_ += step_tokens_;
+    step_tokens_ = n_token;
+    status_ = {};
+}
+
+void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, std::vector<Lease>& ready) {
+    check(missing_.empty() && waiting_ == 0 && arrived_.empty(), "a visit begins before the last one ended");
+    layer_ = layer;
+    visit_++;
+    absorb(false);
+    const size_t per_token = ids.size() / static_cast<size_t>(n_token);
+    for (size_t i = 0; i < ids.size(); i++) {
+        policy_->used(layer, ids[i], clock_ + static_cast<int64_t>(i / per_token));
+        asked_[static_cast<size_t>(ids[i])] = visit_;
+    }
+    for (int e = records_[static_cast<size_t>(layer)].n_expert - 1; e >= 0; e--)
+        if (asked_[static_cast<size_t>(e)] == visit_) ask_for(e);
+    grant();
+    // twice as many choices as experts: most are asked for, in the next layer as well
+    is_long_ = ids.size() >= 2 * static_cast<size_t>(records_[static_cast<size_t>(layer)].n_expert);
+    if (is_long_ && look_ahead_) look_ahead();
+    feed_guesses();
+    ready.clear();
+    hand_out(ready);
+}
+
+// What is there or under way is pinned at once, so that nothing of the visit is given up before it was
+// computed.
+void ExpertCache::ask_for(int expert) {
+    const int number = slot_of(layer_, expert);
+    if (number < 0) {
+        misses_++;
+        missing_.push_back(expert);
+        return;
+    }
+    Slot& slot = slots_state_[static_cast<size_t>(number)];
+    slot.pins++;
+    slot.visit = visit_;
+    if (slot.open > 0) {
+        misses_++;
+        waiting_++;
+        return;
+    }
+    hits_++;
+    arrived_.push_back(number);
+    if (slot.passing) admit_late(number);
+}
+
+// An expert in a place of passage was asked for again: it changes places with the policy's victim if that is
+// now worth less.
+void ExpertCache::admit_late(int number) {
+    const int victim = choose_victim();
+    Slot& slot = slots_state_[static_cast<size_t>(number)];
+    if (victim < 0 || !policy_->admits(slot.layer, slot.expert, victim)) return;
+    auto& passage = passage_[static_cast<size_t>(slots_.class_of(number))];
+    policy_->dropped(victim);
+    slots_state_[static_cast<size_t>(victim)].passing = true;
+    passage.erase(std::find(passage.begin(), passage.end(), number));
+    passage.push_front(victim);
+    slot.passing = false;
+    policy_->placed(slot.layer, slot.expert, number);
+}
+
+// Slots for what is missing, as far as there are any, and the reads of all of them.
+void ExpertCache::grant() {
+    while (!missing_.empty()) {
+        const int slot = take_slot(missing_.back());
+        if (slot < 0) break;
+        load(slot, layer_, missing_.back(), false);
+        slots_state_[static_cast<size_t>(slot)].pins = 1;
+        waiting_++;
+        missing_.pop_back();
+    }
+    streamer_.start();
+}
+
+// What this visit did not ask for goes first; what it has computed already may go as well.
+int ExpertCache::choose_victim() {
+    const int other = policy_->victim(layer_, [&](int slot) {
+        return is_still(slot) && slots_state_[static_cast<size_t>(slot)].visit != visit_;
+    });
+    return other >= 0 ? other : policy_->victim(layer_, [&](int slot) { return is_still(slot); });
+}
+
+// An empty slot for an expert of the present layer; -1: none before something is given back.
+int ExpertCache::take_slot(int expert) {
+    const auto size_class = static_cast<size_t>(records_[static_cast<size_t>(layer_)].size_class);
+    if (!free_[size_class].empty()) {
+        const int slot = free_[size_class].back();
+        free_[size_class].pop_back();
+        return slot;
+    }
+    const int victim = choose_victim();
+    if (victim >= 0 && policy_->admits(layer_, expert, victim)) {
+        policy_->dropped(victim);
+        empty(victim);
+        return victim;
+    }
+    for (const bool of_this_visit : {false, true})
+        if (const int slot = take_passage(static_cast<int>(size_class), of_this_visit); slot >= 0)
+            return slot;
+    if (victim < 0 || passage_[size_class].size() >= passage_limit_[size_class]) return -1;
+    policy_->dropped(victim);
+    empty(victim);
+    slots_state_[static_cast<size_t>(victim)].passing = true;
+    passage_[size_class].push_back(victim);
+    return victim;
+}
+
+int ExpertCache::take_passage(int size_class, bool of_this_visit) {
+    auto& passage = passage_[static_cast<size_t>(size_class)];
+    const auto found = std::find_if(passage.begin(), passage.end(), [&](int slot) {
+        return is_still(slot) && (of_this_visit || slots_state_[static_cast<size_t>(slot)].visit != visit_);
+    });
+    if (found == passage.end()) return -1;
+    const int slot = *found;
+    passage.erase(found);
+    passage.push_back(slot);
+    empty(slot);
+    slots_state_[static_cast<size_t>(slot)].passing = true;
+    return slot;
+}
+
+void ExpertCache::empty(int number) {
+    Slot& slot = slots_state_[static_cast<size_t>(number)];
+    if (slot.layer >= 0) slot_of(slot.layer, slot.expert) = -1;
+    slot = Slot{};
+}
+
+void ExpertCache::load(int number, int layer, int expert, bool guess) {
+    Slot& slot = slots_state_[static_cast<size_t>(number)];
+    const std::vector<SliceStack>& stacks = records_[static_cast<size_t>(layer)].stacks;
+    slot.layer = layer;
+    slot.expert = expert;
+    slot.open = static_cast<int>(stacks.size());
+    slot.visit = guess ? 0 : visit_;
+    slot.guess = guess;
+    slot_of(layer, expert) = number;
+    if (!slot.passing) policy_->placed(layer, expert, number);
+    for (size_t i = 0; i < stacks.size(); i++) {
+        const uint64_t offset = stacks[i].offset + static_cast<uint64_t>(expert) * stacks[i].slice_bytes;
+        std::byte* to = slots_.room(number, static_cast<int>(i)) + offset % k_file_block;
+        streamer_.add({stacks[i].file, offset, {to, stacks[i].slice_bytes}, static_cast<uint64_t>(number)});
+    }
+    if (guess) open_guesses_++;
+}
+
+void ExpertCache::absorb(bool wait) {
+    done_.clear();
+    streamer_.collect(done_, wait);
+    for (const ReadDone& done : done_) read_over(done);
+}
+
+void ExpertCache::read_over(const ReadDone& done) {
+    const auto number = static_cast<int>(done.tag);
+    Slot& slot = slots_state_[done.tag];
+    if (!done.status) {
+        slot.failed = true;
+        if (slot.pins > 0 && status_) status_ = done.status.error();
+    }
+    if (--slot.open > 0) return;
+    if (slot.guess) open_guesses_--;
+    slot.guess = false;
+    if (slot.pins > 0) waiting_--;
+    if (slot.failed) {
+        if (!slot.passing) policy_->dropped(number);
+        auto& passage = passage_[static_cast<size_t>(slots_.class_of(number))];
+        if (slot.passing) passage.erase(std::find(passage.begin(), passage.end(), number));
+        if (slot.pins > 0 && status_) status_ = Error{Code::io, "an expert could not be read", "Try again."};
+        empty(number);
+        free_[static_cast<size_t>(slots_.class_of(number))].push_back(number);
+    } else if (slot.pins > 0) {
+        arrived_.push_back(number);
+    }
+}
+
+void ExpertCache::hand_out(std::vector<Lease>& ready) {
+    for (int slot : arrived_) ready.emplace_back(*this, slot);
+    arrived_.clear();
+}
+
+bool ExpertCache::next(std::vector<Lease>& ready) {
+    ready.clear();
+    absorb(false);
+    grant();  // after absorb(): a guess that is over may have freed a place of passage
+    while (status_ && arrived_.empty() && (waiting_ > 0 || !missing_.empty())) {
+        check(streamer_.n_open() > 0, "experts are missing, and nothing is read and no slot is free");
+        absorb(true);
+        grant();
+    }
+    if (!status_) abandon();
+    feed_guesses();
+    hand_out(ready);
+    return !ready.empty();
+}
+
+// A read of this visit failed: what has not begun is not read, what is on its way is waited for.
+void ExpertCache::abandon() {
+    missing_.clear();
+    for (uint64_t tag : streamer_.cancel()) {
+        slots_state_[tag].failed = true;
+        read_over({tag, {}});
+    }
+    while (streamer_.n_open() > 0) absorb(true);
+    for (int slot : arrived_) slots_state_[static_cast<size_t>(slot)].pins--;
+    arrived_.clear();
+    guesses_.clear();
+}
+
+// A long step asks for most experts of every layer. While the present layer computes and the drive is done,
+// the next layer's most used experts come.
+void ExpertCache::look_ahead() {
+    const auto next = static_cast<size_t>(layer_) + 1;
+    guesses_.clear();
+    if (next >= records_.size()) return;
+    std::vector<std::pair<uint32_t, int>> by_uses;
+    for (int e = 0; e < records_[next].n_expert; e++)
+        if (slot_of(static_cast<int>(next), e) < 0)
+            by_uses.emplace_back(policy_->uses(static_cast<int>(next), e), e);
+    std::stable_sort(by_uses.begin(), by_uses.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [uses, expert] : by_uses)
+        if (uses > 0) guesses_.emplace_back(static_cast<int>(next), expert);
+}
+
+void ExpertCache::warm(std::span<const std::pair<int, int>> experts) {
+    warm_.assign(experts.begin(), experts.end());
+    start_guesses(k_guesses_at_start);
+    streamer_.start();
+}
+
+// Guesses never take the place of what the policy keeps, and begin only where no needed read is left.
+void ExpertCache::feed_guesses() {
+    if (waiting_ > 0 || !missing_.empty()) return;
+    start_guesses(is_long_ ? k_guesses_of_long_step : k_guesses);
+    streamer_.start();
+}
+
+void ExpertCache::start_guesses(int most) {
+    while (open_guesses_ < most && !(guesses_.empty() && warm_.empty())) {
+        const bool for_next_layer = !guesses_.empty();
+        auto& list = for_next_layer ? guesses_ : warm_;
+        const auto [layer, expert] = list.front();
+        list.pop_front();
+        if (slot_of(layer, expert) >= 0) continue;
+        const int size_class = records_[static_cast<size_t>(layer)].size_class;
+        auto& free = free_[static_cast<size_t>(size_class)];
+        int slot = -1;
+        if (!free.empty()) {
+            slot = free.back();
+            free.pop_back();
+        } else if (for_next_layer) {
+            slot = take_passage(size_class, false);
+        }
+        if (slot >= 0) load(slot, layer, expert, true);
+    }
+}
+
+CacheStats ExpertCache::stats() const {
+    return {hits_, misses_, streamer_.bytes_read(), streamer_.wait_seconds()};
+}
+
+std::vector<uint32_t> ExpertCache::uses() const {
+    std::vector<uint32_t> all;
+    for (int layer = 0; layer < static_cast<int>(records_.size()); layer++)
+        for (int e = 0; e < n_expert_; e++) all.push_back(policy_->uses(layer, e));
+    return all;
+}
+
+}  // namespace ft

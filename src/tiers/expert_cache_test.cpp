@@ -1,0 +1,187 @@
+// The cache of experts on files in memory: leases, waves, failures, places of passage.
+#include "tiers/expert_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <set>
+
+#include "io/memory_file.h"
+
+namespace ft {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int k_layers = 3, k_experts = 16;
+constexpr uint64_t k_sizes[] = {5000, 4097};  // of the two slices of an expert
+constexpr uint64_t k_stack_begin[] = {123, 300'001};
+
+std::byte byte_at(uint64_t i) { return static_cast<std::byte>(i * 31 + i / 251 + i / 65521); }
+
+// Every byte depends on its place; reads from `bad_from` on fail.
+class PatternFile final : public File {
+ public:
+    explicit PatternFile(uint64_t size) : File("pattern.gguf"), size_(size) {}
+    uint64_t size() const override { return size_; }
+    Status read_at(uint64_t offset, std::span<std::byte> to) const override {
+        n_read++;
+        if (offset + to.size() > bad_from)
+            return Error{Code::io, fmt::format("pattern.gguf: cannot read at byte {}", offset), ""};
+        for (size_t i = 0; i < to.size(); i++) to[i] = byte_at(offset + i);
+        return {};
+    }
+    mutable std::atomic<int> n_read{0};
+    std::atomic<uint64_t> bad_from{UINT64_MAX};
+
+ private:
+    uint64_t size_;
+};
+
+class ExpertCacheTest : public ::testing::Test {
+ protected:
+    ExpertRecords records() const {
+        ExpertRecords all;
+        for (int layer = 0; layer < k_layers; layer++) {
+            ExpertLayer record{.size_class = 0, .n_expert = k_experts, .stacks = {}};
+            for (int s = 0; s < 2; s++) record.stacks.push_back({&file_, place(layer, 0, s), k_sizes[s]});
+            all.push_back(record);
+        }
+        return all;
+    }
+    static uint64_t place(int layer, int expert, int slice) {
+        return static_cast<uint64_t>(layer) * 1'000'000 + k_stack_begin[slice] +
+               static_cast<uint64_t>(expert) * k_sizes[slice];
+    }
+    void make(int64_t n_slot, const std::string& policy = "lfu") {
+        CacheOptions options;
+        options.policy = policy;
+        auto cache = ExpertCache::create(records(), std::vector<int64_t>{n_slot}, options);
+        ASSERT_TRUE(cache) << cache.error().what;
+        cache_ = std::move(*cache);
+    }
+    static void expect_content(const Lease& lease, int layer) {
+        for (int s = 0; s < 2; s++)
+            for (uint64_t i = 0; i < k_sizes[s]; i += 97)
+                ASSERT_EQ(lease.slice(s)[i], byte_at(place(layer, lease.expert(), s) + i))
+                    << "layer " << layer << " expert " << lease.expert();
+    }
+    // The experts in the order in which they were handed out.
+    std::vector<int> visit(int layer, const std::vector<int32_t>& ids) {
+        std::vector<int> order;
+        std::vector<Lease> ready;
+        cache_->begin(layer, ids, 1, ready);
+        do {
+            for (const Lease& lease : ready) {
+                expect_content(lease, layer);
+                order.push_back(lease.expert());
+            }
+        } while (cache_->next(ready));
+        return order;
+    }
+
+    PatternFile file_{4'000'000};
+    std::unique_ptr<ExpertCache> cache_;
+};
+
+TEST_F(ExpertCacheTest, WhatIsResidentComesAtOnceAndIsReadOnce) {
+    make(8);
+    cache_->begin_step(1);
+    EXPECT_EQ(visit(0, {3, 1}).size(), 2u);
+    const int reads = file_.n_read;
+    std::vector<Lease> ready;
+    cache_->begin(0, std::vector<int32_t>{1, 3, 7}, 1, ready);
+    EXPECT_EQ(ready.size(), 2u);
+    ASSERT_TRUE(cache_->next(ready));
+    EXPECT_EQ(ready.size(), 1u);
+    EXPECT_EQ(ready[0].expert(), 7);
+    EXPECT_FALSE(cache_->next(ready));
+    EXPECT_EQ(file_.n_read, reads + 2);
+    const CacheStats stats = cache_->stats();
+    EXPECT_EQ(stats.hits, 2u);
+    EXPECT_EQ(stats.misses, 3u);
+    EXPECT_EQ(stats.bytes_read, 3 * (k_sizes[0] + k_sizes[1]));
+}
+
+TEST_F(ExpertCacheTest, MoreExpertsThanSlotsComeInWavesEachOnce) {
+    std::vector<int32_t> all(k_experts);
+    for (int i = 0; i < k_experts; i++) all[static_cast<size_t>(i)] = i;
+    for (const PolicyRow& policy : policies())
+        for (const int64_t n_slot : {1, 2, 5}) {
+            make(n_slot, policy.name);
+            for (int step = 0; step < 3; step++) {
+                cache_->begin_step(1);
+                for (int layer = 0; layer < k_layers; layer++) {
+                    const std::vector<int> order = visit(layer, all);
+                    EXPECT_EQ(order.size(), all.size()) << policy.name << " " << n_slot;
+                    EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), all.size());
+                }
+            }
+            EXPECT_TRUE(cache_->status());
+        }
+}
+
+TEST_F(ExpertCacheTest, ALeasedSlotKeepsItsContentWhateverIsRead) {
+    make(6);
+    cache_->begin_step(1);
+    std::vector<Lease> ready, kept;
+    cache_->begin(0, std::vector<int32_t>{5}, 1, ready);
+    ASSERT_TRUE(cache_->next(ready));
+    kept.push_back(std::move(ready[0]));
+    EXPECT_FALSE(cache_->next(ready));
+    std::minstd_rand random(1);
+    for (int step = 0; step < 200; step++) {
+        cache_->begin_step(1);
+        std::vector<int32_t> ids;
+        for (int i = 0; i < 4; i++) ids.push_back(static_cast<int32_t>(random() % k_experts));
+        std::sort(ids.begin(), ids.end());
+        ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+        EXPECT_EQ(visit(static_cast<int>(random() % k_layers), ids).size(), ids.size());
+        ASSERT_EQ(kept[0].expert(), 5);
+        expect_content(kept[0], 0);
+    }
+}
+
+TEST_F(ExpertCacheTest, AFailedReadEndsTheVisitAndTheNextStepIsWhole) {
+    make(4);
+    cache_->begin_step(1);
+    file_.bad_from = place(1, 3, 0);
+    std::vector<Lease> ready;
+    cache_->begin(1, std::vector<int32_t>{1, 2, 9, 12, 14}, 1, ready);
+    while (cache_->next(ready)) {
+    }
+    ASSERT_FALSE(cache_->status());
+    EXPECT_THAT(cache_->status().error().what, HasSubstr("pattern.gguf: cannot read at byte"));
+    file_.bad_from = UINT64_MAX;
+    cache_->begin_step(1);
+    EXPECT_TRUE(cache_->status());
+    EXPECT_EQ(visit(1, {1, 2, 9, 12, 14}).size(), 5u);
+    EXPECT_TRUE(cache_->status());
+}
+
+TEST_F(ExpertCacheTest, WarmExpertsAreReadBeforeAnyoneAsks) {
+    make(8);
+    const std::pair<int, int> hot[] = {{2, 4}, {2, 5}};
+    cache_->warm(hot);
+    cache_->begin_step(1);
+    for (int i = 0; i < 4; i++) visit(0, {0});
+    std::vector<Lease> ready;
+    cache_->begin(2, std::vector<int32_t>{4, 5}, 1, ready);
+    size_t n = ready.size();
+    while (cache_->next(ready)) n += ready.size();
+    EXPECT_EQ(n, 2u);
+    EXPECT_EQ(cache_->stats().bytes_read, 3 * (k_sizes[0] + k_sizes[1]));
+}
+
+TEST_F(ExpertCacheTest, AnUnknownPolicyIsRefusedByName) {
+    CacheOptions options;
+    options.policy = "best";
+    const auto refused = ExpertCache::create(records(), std::vector<int64_t>{4}, options);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().what, HasSubstr("best"));
+}
+
+}  // namespace
+}  // namespace ft

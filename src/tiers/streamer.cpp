@@ -1,0 +1,35 @@
+#include "tiers/streamer.h"
+
+#include "base/clock.h"
+
+namespace ft {
+
+void Streamer::start() {
+    starting_.clear();
+    while (!waiting_.empty() && queue_->in_flight() + starting_.size() < ReadQueue::k_most_in_flight) {
+        starting_.push_back(waiting_.front());
+        bytes_read_ += waiting_.front().to.size();
+        waiting_.pop_front();
+    }
+    if (!starting_.empty()) queue_->submit(starting_);
+}
+
+void Streamer::collect(std::vector<ReadDone>& done, bool wait) {
+    const size_t before = done.size();
+    queue_->collect(done, false);
+    if (wait && done.size() == before) {
+        const Seconds begin = now_seconds();
+        queue_->collect(done, true);
+        wait_seconds_ += now_seconds() - begin;
+    }
+    if (done.size() > before) start();
+}
+
+std::vector<uint64_t> Streamer::cancel() {
+    std::vector<uint64_t> tags;
+    for (const Read& read : waiting_) tags.push_back(read.tag);
+    waiting_.clear();
+    return tags;
+}
+
+}  // namespace ft

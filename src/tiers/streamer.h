@@ -1,0 +1,39 @@
+// Reads of expert slices on their way: needed ones all at once, guesses only where nothing needed is left to
+// read.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "io/read_queue.h"
+
+namespace ft {
+
+class Streamer {
+ public:
+    explicit Streamer(std::unique_ptr<ReadQueue> queue) : queue_(std::move(queue)) {}
+
+    // Puts a read in line; start() hands what is in line to the drive, as much as may be in flight.
+    void add(const Read& read) { waiting_.push_back(read); }
+    void start();
+    // Appends reads that are over, and starts those in line that now may; waits for one where there is none
+    // and `wait`.
+    void collect(std::vector<ReadDone>& done, bool wait);
+    // Takes out of the line what has not begun, and returns the tags.
+    std::vector<uint64_t> cancel();
+
+    std::string_view method() const { return queue_->method(); }
+    size_t n_open() const { return waiting_.size() + queue_->in_flight(); }
+    uint64_t bytes_read() const { return bytes_read_; }  // handed to the drive so far
+    double wait_seconds() const { return wait_seconds_; }
+
+ private:
+    std::unique_ptr<ReadQueue> queue_;
+    std::deque<Read> waiting_;
+    std::vector<Read> starting_;
+    uint64_t bytes_read_ = 0;
+    double wait_seconds_ = 0;
+};
+
+}  // namespace ft

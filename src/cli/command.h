@@ -28,6 +28,9 @@ std::span<const Command> commands();  // cli/commands.cpp
 
 // cli/NAME.cpp, one each
 Action define_run(CLI::App& app);
+Action define_plan(CLI::App& app);
+Action define_doctor(CLI::App& app);
+Action define_ps(CLI::App& app);
 Action define_show(CLI::App& app);
 Action define_logits(CLI::App& app);
 Action define_perplexity(CLI::App& app);

@@ -2,6 +2,7 @@
 
 #include "cli/model_flags.h"
 
+#include "cli/plan_settings.h"
 #include "cli/standard_output.h"
 
 namespace ft::cli {
@@ -85,6 +86,7 @@ Expected<int> with_model(const ModelFlags& flags,
         write_out(settings_yaml(*settings));
         return 0;
     }
+    if (const Status s = check_memory_settings(*settings); !s) return s.error();
     if (!settings->has("model.path"))
         return Error{Code::invalid, "no model is named",
                      "Give the GGUF file as an argument, or as model.path in --config."};

@@ -24,6 +24,81 @@ constexpr Key k_keys[] = {
      .help = "a Jinja chat template to use in place of the model's own",
      .example = "~/models/chat.jinja"},
 
+    {.section = "memory",
+     .name = "ram_budget",
+     .kind = Kind::number,
+     .use = Use::loading,
+     .least = 0.001,
+     .most = 1 << 20,
+     .fallback = "auto",
+     .flag = "--ram",
+     .value_name = "GIB",
+     .help = "RAM in GiB that the model may take in all; what does not fit is read from the drive as it is "
+             "needed. "
+             "auto leaves 30 % of all RAM to others and never takes more than is available",
+     .example = "8"},
+    {.section = "memory",
+     .name = "cpu_offload",
+     .kind = Kind::boolean,
+     .use = Use::loading,
+     .fallback = "true",
+     .help =
+         "experts may lie in RAM and on the drive; false refuses a model whose experts do not all fit a card",
+     .example = "true"},
+    {.section = "memory",
+     .name = "swap_dir",
+     .kind = Kind::path,
+     .use = Use::loading,
+     .help = "a folder, on a drive faster than the model's, for experts that RAM cannot hold",
+     .example = "/nvme/swap"},
+    {.section = "memory",
+     .name = "expert_policy",
+     .kind = Kind::choice,
+     .use = Use::loading,
+     .choices = "lru|lfu|lfru|static",
+     .fallback = "lfu",
+     .help =
+         "which expert makes room for another: the one unused longest, the one least used lately, the one "
+         "with the worst ratio of both, or none of the hottest. No answer depends on it",
+     .example = "lfu"},
+    {.section = "memory",
+     .name = "prefetch",
+     .kind = Kind::boolean,
+     .use = Use::loading,
+     .fallback = "auto",
+     .help = "guess the next layer's experts and read them while the drive is idle; auto stops where it does "
+             "not pay",
+     .example = "true"},
+    {.section = "memory",
+     .name = "warm_start",
+     .kind = Kind::boolean,
+     .use = Use::loading,
+     .fallback = "true",
+     .help = "read the experts that were used most in earlier runs of the model first",
+     .example = "true"},
+    {.section = "memory",
+     .name = "gpu_vram_budget",
+     .kind = Kind::number,
+     .use = Use::loading,
+     .least = 0.001,
+     .most = 1 << 20,
+     .fallback = "auto",
+     .help = "memory of the card in GiB for weights and KV cache, the driver's own not counted; auto aims at "
+             "85 % of "
+             "the card. This version computes on the CPU, so that only `plan --vram` looks at it",
+     .example = "5.2"},
+    {.section = "memory",
+     .name = "gpu_expert_capacity",
+     .kind = Kind::integer,
+     .use = Use::loading,
+     .least = 0,
+     .most = 1 << 20,
+     .fallback = "auto",
+     .help =
+         "experts of each layer that may be on the card at once; auto is what the budget has room for. This "
+         "version computes on the CPU, so that only `plan --vram` looks at it",
+     .example = "4"},
+
     {.section = "inference",
      .name = "threads",
      .kind = Kind::integer,
@@ -298,7 +373,8 @@ std::vector<std::string> key_names(std::string_view section) {
     return names;
 }
 
-Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name, std::string_view text) {
+Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name,
+                                                  std::string_view text) {
     if (text == "null" || (text == "auto" && takes_auto(key))) return std::optional<SettingValue>();
     std::optional<SettingValue> value = parse_scalar(key, text);
     if (!value) return not_allowed(key, name, text);

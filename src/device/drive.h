@@ -14,8 +14,9 @@ enum class DriveKind {
     solid_state,  // SATA, virtual and other drives without moving parts
     rotating,
     network,
-    memory,   // tmpfs
-    windows,  // a folder of Windows seen from WSL2
+    memory,         // tmpfs
+    windows,        // a folder of Windows seen from WSL2
+    virtual_drive,  // of a virtual machine: what stands behind it is not told
     unknown,
 };
 const char* drive_kind_name(DriveKind kind);

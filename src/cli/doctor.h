@@ -1,0 +1,55 @@
+// The table of the machine that `freetoken doctor` prints: a row for each thing that was looked at.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/profile.h"
+#include "gguf/gguf.h"
+#include "tiers/plan.h"
+#include "tiers/plan_predict.h"
+
+namespace ft::cli {
+
+enum class State { ok, warning, problem };
+
+struct Check {
+    std::string name;
+    State state = State::ok;
+    std::string value;
+    std::string advice;  // never empty where the state is not ok
+};
+
+// doctor_machine.cpp: processor, RAM, swap, drive of `path`, cards, WSL2.
+std::vector<Check> machine_checks(const std::string& path, const MachineProfile& profile);
+Check swap_dir_check(const std::string& folder);
+
+// doctor_model.cpp: the file's own health. A file that cannot be opened is a problem; `error` says why.
+std::vector<Check> model_checks(const Gguf& file);
+Check broken_model_check(const Error& error);
+
+// What limits a model on this machine, and at what speed.
+struct Bottleneck {
+    std::string model;
+    bool fits = false;
+    std::optional<Prediction> predicted;
+    std::string text;  // one sentence
+};
+Bottleneck bottleneck_of(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
+                         const MachineProfile& profile);
+// By shape: a mixture of 35 billion weights, 3 billion of them active, as Q4_K_M.
+ModelShape example_shape();
+
+// doctor_watch.cpp
+struct WatchFlags {
+    int64_t pid = 0;
+    double minutes = 10;
+    std::optional<double> least_tokens_per_second;
+};
+// Samples the process until the time is over. The value is the exit status: 0, or 1 with the line that
+// failed.
+Expected<int> watch(const WatchFlags& flags);
+
+}  // namespace ft::cli

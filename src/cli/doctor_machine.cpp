@@ -1,0 +1,148 @@
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "cli/doctor.h"
+#include "device/cgroup.h"
+#include "device/cpu.h"
+#include "device/drive.h"
+#include "device/gpu.h"
+#include "device/wsl.h"
+
+namespace ft::cli {
+
+namespace {
+
+double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
+
+Check cpu_check(const MachineProfile& profile) {
+    const CpuFeatures& has = cpu_features();
+    std::string sets;
+    for (const auto& [there, name] : {std::pair{has.avx2, "AVX2"},
+                                      {has.fma, "FMA"},
+                                      {has.f16c, "F16C"},
+                                      {has.avx512f && has.avx512bw, "AVX-512"},
+                                      {has.avx512vnni, "VNNI"}})
+        if (there) sets += fmt::format("{}{}", sets.empty() ? "" : ", ", name);
+    Check check{.name = "cpu",
+                .state = State::ok,
+                .value = fmt::format("{}, {} physical cores, {}", cpu_name(), profile.physical_cores,
+                                     sets.empty() ? "no vector instructions that are used" : sets),
+                .advice = ""};
+    if (profile.cpu_read_gb_per_second > 0)
+        check.value += fmt::format("; multiplies {:.1f} GB/s of 4-bit weights, {:.0f} GFLOP/s in prompts",
+                                   profile.cpu_read_gb_per_second, profile.cpu_gflops);
+    if (!has.avx2) {
+        check.state = State::warning;
+        check.advice = "Without AVX2 the plain kernels compute: expect a tenth of the speed.";
+    }
+    return check;
+}
+
+Check ram_check(const MachineProfile& profile) {
+    const auto ram = read_ram();
+    if (!ram) return {"ram", State::problem, "unknown", ram.error().sentence()};
+    Check check{.name = "ram",
+                .state = State::ok,
+                .value = fmt::format("{:.1f} GiB, {:.1f} available, reads {:.1f} GB/s", gib(ram->total_bytes),
+                                     gib(ram->available_bytes), profile.ram_read_gb_per_second),
+                .advice = ""};
+    if (ram->available_bytes < ram->total_bytes / 10 * 3) {
+        check.state = State::warning;
+        check.advice = "Less than 30 % is available: close other programs, or expect fewer experts in RAM.";
+    }
+    return check;
+}
+
+Check swap_check() {
+    const std::string text = read_system_file("/proc/meminfo").value_or("");
+    const uint64_t total = number_after(text, "SwapTotal:").value_or(0) * k_kib;
+    const uint64_t free = number_after(text, "SwapFree:").value_or(0) * k_kib;
+    Check check{.name = "swap", .state = State::ok, .value = "none; none is needed", .advice = ""};
+    if (total == 0) return check;
+    check.value = fmt::format("{:.1f} GiB, {:.1f} in use", gib(total), gib(total - free));
+    if (total - free > total / 2) {
+        check.state = State::warning;
+        check.advice =
+            "Programs are being swapped out: close some, since a model whose pages are swapped crawls.";
+    }
+    return check;
+}
+
+Check drive_check(const std::string& path, const MachineProfile& profile) {
+    const auto drive = drive_of(path);
+    if (!drive) return {"drive", State::problem, printable(path), drive.error().sentence()};
+    const double best = profile.drive.best_gb_per_second();
+    Check check{.name = "drive",
+                .state = State::ok,
+                .value = fmt::format("{}{}, {} ({}), {:.1f} GiB free", drive_kind_name(drive->kind),
+                                     drive->device.empty() ? "" : " " + drive->device,
+                                     drive->file_system.empty() ? "unknown file system" : drive->file_system,
+                                     drive->mount_point, gib(drive->free_bytes)),
+                .advice = ""};
+    if (drive->read_ahead_kb >= 0) check.value += fmt::format(", read_ahead_kb {}", drive->read_ahead_kb);
+    if (best <= 0) {
+        check.state = State::warning;
+        check.advice = "Its speed could not be measured: name a model on it with --model.";
+        return check;
+    }
+    check.value +=
+        fmt::format("; direct reads {:.2f} GB/s, one takes {:.0f} us", best, profile.drive.latency_us);
+    const bool slow = drive->kind == DriveKind::rotating || drive->kind == DriveKind::network ||
+                      drive->kind == DriveKind::windows;
+    if (slow || best < 0.3) {
+        check.state = State::warning;
+        check.advice =
+            drive->kind == DriveKind::windows
+                ? "Folders of Windows are slow from WSL2: move the model into the Linux file system."
+                : "Experts that RAM cannot hold would come slowly: keep models on an NVMe drive of this "
+                  "machine.";
+    }
+    return check;
+}
+
+Check gpu_check() {
+    const std::vector<Gpu> gpus = find_gpus();
+    if (gpus.empty()) return {"gpu", State::ok, "none: everything is computed on the processor", ""};
+    Check check{.name = "gpu", .state = State::ok, .value = "", .advice = ""};
+    for (const Gpu& gpu : gpus) {
+        check.value += fmt::format("{}{}", check.value.empty() ? "" : "; ", printable(gpu.name));
+        if (gpu.total_bytes > 0)
+            check.value += fmt::format(", {:.1f} GiB, {:.1f} free", gib(gpu.total_bytes),
+                                       gib(gpu.total_bytes - std::min(gpu.total_bytes, gpu.used_bytes)));
+        if (!gpu.driver.empty()) check.value += ", driver " + printable(gpu.driver);
+        else {
+            check.state = State::warning;
+            check.advice = "A card has no driver: install it before a version that uses cards.";
+        }
+    }
+    check.value += "; this version computes on the processor";
+    return check;
+}
+
+}  // namespace
+
+std::vector<Check> machine_checks(const std::string& path, const MachineProfile& profile) {
+    std::vector<Check> checks = {cpu_check(profile), ram_check(profile), swap_check(),
+                                 drive_check(path, profile), gpu_check()};
+    if (is_wsl())
+        checks.push_back({"wsl", State::ok, "this is WSL2: keep models inside the Linux file system", ""});
+    return checks;
+}
+
+Check swap_dir_check(const std::string& folder) {
+    const auto drive = drive_of(folder);
+    if (!drive)
+        return {"swap_dir", State::problem, printable(folder),
+                "Name a folder that exists, or leave the setting out."};
+    Check check{"swap_dir", State::ok,
+                fmt::format("{}: {}, {:.1f} GiB free", printable(folder), drive_kind_name(drive->kind),
+                            gib(drive->free_bytes)),
+                ""};
+    if (drive->kind == DriveKind::rotating || drive->kind == DriveKind::network) {
+        check.state = State::warning;
+        check.advice = "Choose a folder on an NVMe drive: a slow one would cost seconds for each token.";
+    }
+    return check;
+}
+
+}  // namespace ft::cli

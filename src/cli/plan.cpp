@@ -1,0 +1,132 @@
+// freetoken plan: where every byte of a model would go on this machine, before anything of it is read
+// (docs/verify.md).
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "cli/plan_report.h"
+#include "cli/plan_settings.h"
+#include "cli/standard_output.h"
+#include "device/cpu.h"
+#include "device/profile.h"
+#include "engine/machine_profile.h"
+#include "engine/model_shape.h"
+#include "hub/remote_file.h"
+
+namespace ft::cli {
+
+namespace {
+
+constexpr int64_t k_contexts[] = {1024, 2048, 4096, 8192, 16384, 32768};
+
+// Of a card that is only planned for: what such cards have, since it cannot be measured.
+constexpr uint64_t k_context_bytes = 512 * k_mib;
+constexpr double k_card_gb_per_gib = 36, k_card_most = 900;  // bandwidth grows with memory
+constexpr double k_pcie_gb_per_second = 12;
+
+struct PlanFlags {
+    double vram_gib = 0;
+    bool json = false;
+};
+
+CardShape card_of(double vram_gib) {
+    return {.total_bytes = static_cast<uint64_t>(vram_gib * static_cast<double>(k_gib)),
+            .used_by_others = 0,
+            .context_bytes =
+                std::min(k_context_bytes, static_cast<uint64_t>(vram_gib * 0.1 * static_cast<double>(k_gib))),
+            .read_gb_per_second = std::min(k_card_most, vram_gib * k_card_gb_per_gib),
+            .pcie_gb_per_second = k_pcie_gb_per_second};
+}
+
+Expected<Gguf> open_header(const std::string& path) {
+    if (is_url(path)) return Gguf::open(path, Gguf::Cut::allow, &open_remote);
+    return Gguf::open(path, Gguf::Cut::allow);
+}
+
+// Rates of the drive that a model lies on; of one that is still on a server, those of the user's own folder.
+MachineProfile profile_for(const std::string& path) {
+    const std::string where = is_url(path) ? "." : path;
+    return machine_profile(where, [] { log("plan", "measuring this machine once, for about 2 s"); });
+}
+
+void add_contexts(const PlanSettings& settings, const MachineProfile* profile, PlanReport& report) {
+    for (const int64_t n : k_contexts) {
+        if (n > report.shape.n_ctx_model) break;
+        PlanSettings other = settings;
+        other.n_ctx = n;
+        ContextRow row{plan(report.machine, report.shape, other), {}};
+        if (row.plan.fits && profile != nullptr)
+            row.predicted = predict(report.machine, report.shape, row.plan, *profile);
+        report.contexts.push_back(std::move(row));
+    }
+}
+
+void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flags, PlanReport& report) {
+    if (file.missing_bytes() > 0)
+        report.notes.push_back(
+            fmt::format("The file is cut short: {} bytes are missing. It has to be downloaded again "
+                        "before it can run.",
+                        file.missing_bytes()));
+    if (report.plan.fits && report.plan.total.ram > report.machine.ram_available)
+        report.notes.push_back(
+            fmt::format("This machine has {:.2f} GiB of RAM available now: the plan is for another, or "
+                        "for later.",
+                        static_cast<double>(report.machine.ram_available) / k_gib));
+    if (flags.vram_gib > 0)
+        report.notes.push_back(
+            "The card is planned for with rates that such cards have. This version computes on the "
+            "CPU: without --vram the plan is what runs.");
+    else
+        for (std::string& note : memory_notes(model.settings)) report.notes.push_back(std::move(note));
+}
+
+Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flags) {
+    auto file = open_header(model.path);
+    if (!file) return file.error();
+    auto bound = Model::bind(*file);
+    if (!bound) return bound.error();
+    const auto ram = read_ram();
+    if (!ram) return ram.error();
+    PlanReport report;
+    report.shape = model_shape(*file, **bound, KvType::f16);
+    for (const Gguf::Part& part : file->parts()) report.file_bytes += part.size_bytes;
+    report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    if (flags.vram_gib > 0) report.machine.card = card_of(flags.vram_gib);
+    const PlanSettings settings = plan_settings(model);
+    report.plan = plan(report.machine, report.shape, settings);
+    std::optional<MachineProfile> profile;
+    if (report.plan.fits) {
+        profile = profile_for(model.path);
+        report.predicted = predict(report.machine, report.shape, report.plan, *profile);
+    }
+    const MachineProfile* rates = profile ? &*profile : nullptr;
+    add_contexts(settings, rates, report);
+    add_notes(*file, model, flags, report);
+    report.advice = plan_advice(report.machine, report.shape, settings, report.plan, rates);
+    return report;
+}
+
+Expected<int> print_plan(const ModelChoice& model, const PlanFlags& flags) {
+    const auto report = make_report(model, flags);
+    if (!report) return report.error();
+    write_out(flags.json ? plan_json(*report).dump(2) + "\n" : plan_text(*report));
+    if (Status s = finish_output(); !s) return s.error();
+    return report->plan.fits ? 0 : 1;
+}
+
+}  // namespace
+
+Action define_plan(CLI::App& app) {
+    const auto model_flags = add_model_flags(app, Use::loading);
+    const auto flags = std::make_shared<PlanFlags>();
+    app.add_option("--vram", flags->vram_gib, "plan for a card with so many GiB, whether there is one or not")
+        ->type_name("GIB")
+        ->check(CLI::Range(0.5, 1024.0));
+    app.add_flag("--json", flags->json, "one JSON object; sizes in bytes");
+    return [=] {
+        return with_model(*model_flags, [&](const ModelChoice& model) { return print_plan(model, *flags); });
+    };
+}
+
+}  // namespace ft::cli

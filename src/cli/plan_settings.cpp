@@ -1,0 +1,54 @@
+#include "cli/plan_settings.h"
+
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+
+namespace ft::cli {
+
+namespace {
+
+std::optional<uint64_t> bytes_of(const Settings& settings, std::string_view name) {
+    if (!settings.has(name)) return std::nullopt;
+    return static_cast<uint64_t>(settings.number(name) * static_cast<double>(k_gib));
+}
+
+}  // namespace
+
+PlanSettings plan_settings(const ModelChoice& choice) {
+    const Settings& s = choice.settings;
+    PlanSettings plan;
+    plan.ram_budget = bytes_of(s, "memory.ram_budget");
+    plan.vram_budget = bytes_of(s, "memory.gpu_vram_budget");
+    if (s.has("memory.gpu_expert_capacity"))
+        plan.gpu_expert_capacity = s.integer("memory.gpu_expert_capacity");
+    plan.cpu_offload = s.boolean("memory.cpu_offload");
+    plan.n_ctx = choice.n_ctx;
+    return plan;
+}
+
+Status check_memory_settings(const Settings& settings) {
+    if (!settings.has("memory.swap_dir")) return {};
+    const std::string& path = settings.text("memory.swap_dir");
+    struct stat status{};
+    const bool there = ::stat(path.c_str(), &status) == 0;
+    if (there && S_ISDIR(status.st_mode)) return {};
+    return Error{there ? Code::invalid : Code::not_found,
+                 fmt::format("memory.swap_dir ({}): {} is {}", settings.origin("memory.swap_dir"),
+                             printable(path), there ? "no folder" : "not there"),
+                 "Name a folder that exists, on a fast drive, or leave the setting out."};
+}
+
+std::vector<std::string> memory_notes(const Settings& settings) {
+    std::vector<std::string> notes;
+    for (const char* name : {"memory.gpu_vram_budget", "memory.gpu_expert_capacity"})
+        if (settings.given(name))
+            notes.push_back(fmt::format("{} has no effect yet: this version computes on the CPU.", name));
+    if (settings.given("memory.swap_dir"))
+        notes.push_back(
+            "memory.swap_dir: experts are read from the model's own file, which costs no space; nothing is "
+            "copied to the folder.");
+    return notes;
+}
+
+}  // namespace ft::cli

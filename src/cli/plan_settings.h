@@ -1,0 +1,20 @@
+// From the settings in force to what a plan is asked, and the parts of a plan that every command shares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/model_flags.h"
+#include "tiers/plan.h"
+
+namespace ft::cli {
+
+PlanSettings plan_settings(const ModelChoice& choice);
+
+// Refuses a memory.swap_dir that is missing, or no folder.
+Status check_memory_settings(const Settings& settings);
+
+// Settings of the section memory that the user gave and this version cannot obey: a sentence each.
+std::vector<std::string> memory_notes(const Settings& settings);
+
+}  // namespace ft::cli

@@ -1,0 +1,206 @@
+#include "cli/status_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/log.h"
+#include "device/cgroup.h"
+
+namespace ft::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr size_t k_history = 60;  // seconds
+constexpr int k_idle_after = 3;   // seconds without a token
+constexpr auto k_period = std::chrono::seconds(1);
+constexpr size_t k_most_bytes = 64 * 1024;
+
+std::string file_of(const std::string& folder, int64_t pid) { return fmt::format("{}/{}.json", folder, pid); }
+
+// Field 22 of /proc/PID/stat; the name in field 2 may hold blanks and brackets. 0: no such process.
+int64_t process_start(int64_t pid) {
+    const std::string text = read_system_file(fmt::format("/proc/{}/stat", pid)).value_or("");
+    size_t at = text.rfind(')');
+    if (at == std::string::npos) return 0;
+    for (int field = 2; field < 22; field++) {
+        at = text.find(' ', at + 1);
+        if (at == std::string::npos) return 0;
+    }
+    return std::strtoll(text.c_str() + at, nullptr, 10);
+}
+
+Json to_json(const RunStatus& s) {
+    return {{"pid", s.pid},
+            {"process_start", s.process_start},
+            {"started", s.started},
+            {"model", s.model},
+            {"ram_budget", s.ram_budget},
+            {"ram_planned", s.ram_planned},
+            {"ram_margin", s.ram_margin},
+            {"experts", s.n_experts},
+            {"ram_slots", s.ram_slots},
+            {"on_drive", s.on_drive},
+            {"prompt_tokens", s.prompt_tokens},
+            {"generated_tokens", s.generated_tokens},
+            {"tokens_per_second", s.tokens_per_second},
+            {"generating", s.generating}};
+}
+
+// Nothing where the text is not what a program of this version writes.
+std::unique_ptr<RunStatus> from_json(const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) return nullptr;
+    auto s = std::make_unique<RunStatus>();
+    bool good = true;
+    const auto number = [&](const char* name, auto& out) {
+        const auto found = json.find(name);
+        if (found != json.end() && found->is_number()) found->get_to(out);
+        else good = false;
+    };
+    number("pid", s->pid);
+    number("process_start", s->process_start);
+    number("started", s->started);
+    number("ram_budget", s->ram_budget);
+    number("ram_planned", s->ram_planned);
+    number("ram_margin", s->ram_margin);
+    number("experts", s->n_experts);
+    number("ram_slots", s->ram_slots);
+    number("on_drive", s->on_drive);
+    number("prompt_tokens", s->prompt_tokens);
+    number("generated_tokens", s->generated_tokens);
+    number("tokens_per_second", s->tokens_per_second);
+    const auto model = json.find("model"), generating = json.find("generating");
+    if (model == json.end() || !model->is_string() || generating == json.end() || !generating->is_boolean())
+        return nullptr;
+    s->model = model->get<std::string>();
+    s->generating = generating->get<bool>();
+    return good ? std::move(s) : nullptr;
+}
+
+std::unique_ptr<RunStatus> read_status(const std::string& path) {
+    const auto text = read_system_file(path);
+    return text && text->size() <= k_most_bytes ? from_json(*text) : nullptr;
+}
+
+bool still_runs(const RunStatus& s) { return s.pid > 0 && process_start(s.pid) == s.process_start; }
+
+Error no_process(int64_t pid) {
+    return Error{Code::not_found, fmt::format("there is no process {}", pid),
+                 "`freetoken ps` lists those of FreeToken."};
+}
+
+}  // namespace
+
+std::string runtime_folder() {
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    if (runtime != nullptr && *runtime == '/') return std::string(runtime) + "/freetoken";
+    return fmt::format("/tmp/freetoken-{}", ::getuid());
+}
+
+std::vector<RunStatus> running_programs(const std::string& folder) {
+    std::vector<RunStatus> programs;
+    std::error_code failed;
+    for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
+        if (it->path().extension() != ".json") continue;
+        const auto status = read_status(it->path().string());
+        if (status && still_runs(*status)) programs.push_back(std::move(*status));
+        else ::unlink(it->path().c_str());
+    }
+    std::sort(programs.begin(), programs.end(),
+              [](const RunStatus& a, const RunStatus& b) { return a.pid < b.pid; });
+    return programs;
+}
+
+Expected<std::unique_ptr<RunStatus>> status_of(const std::string& folder, int64_t pid) {
+    if (process_start(pid) == 0) return no_process(pid);
+    auto status = read_status(file_of(folder, pid));
+    if (status && !still_runs(*status)) status.reset();
+    return status;
+}
+
+Expected<uint64_t> resident_bytes(int64_t pid) {
+    const auto text = read_system_file(fmt::format("/proc/{}/statm", pid));
+    const size_t blank = text ? text->find(' ') : std::string::npos;
+    if (blank == std::string::npos) return no_process(pid);
+    const uint64_t pages = std::strtoull(text->c_str() + blank, nullptr, 10);
+    return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+StatusFile::StatusFile(std::string folder, RunStatus status, std::shared_ptr<const EngineActivity> activity)
+    : folder_(std::move(folder)), status_(std::move(status)), activity_(std::move(activity)) {
+    status_.pid = ::getpid();
+    status_.process_start = process_start(status_.pid);
+    status_.started =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    std::error_code failed;
+    fs::create_directories(folder_, failed);
+    if (!failed) ::chmod(folder_.c_str(), 0700);
+    if (const Status s = write(); !s) {
+        log("load", "no status file for `freetoken ps`: {}", s.error().sentence());
+        return;
+    }
+    thread_ = std::jthread([this](const std::stop_token& stop) { keep_writing(stop); });
+}
+
+StatusFile::~StatusFile() {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    thread_.join();
+    ::unlink(file_of(folder_, status_.pid).c_str());
+}
+
+void StatusFile::keep_writing(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!wake.wait_for(lock, stop, k_period, [] { return false; })) {
+        if (stop.stop_requested()) return;
+        sample();
+        if (!write()) return;  // the folder went away, and with it whoever read it
+    }
+}
+
+void StatusFile::sample() {
+    const uint64_t before = status_.generated_tokens;
+    status_.prompt_tokens = activity_->prompt_tokens.load(std::memory_order_relaxed);
+    status_.generated_tokens = activity_->generated_tokens.load(std::memory_order_relaxed);
+    const uint64_t now = status_.generated_tokens - before;
+    idle_seconds_ = now > 0 ? 0 : idle_seconds_ + 1;
+    status_.generating = status_.generated_tokens > 0 && idle_seconds_ < k_idle_after;
+    if (!status_.generating) return;
+    history_.push_back(now);
+    if (history_.size() > k_history) history_.erase(history_.begin());
+    uint64_t sum = 0;
+    for (const uint64_t n : history_) sum += n;
+    status_.tokens_per_second = static_cast<double>(sum) / static_cast<double>(history_.size());
+}
+
+// Beside its name first, then renamed, so that a reader never sees half of it.
+Status StatusFile::write() const {
+    const std::string path = file_of(folder_, status_.pid), beside = path + ".new";
+    const std::string text = to_json(status_).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const bool written =
+        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const int error_number = errno;
+    if (fd >= 0) ::close(fd);
+    if (written && ::rename(beside.c_str(), path.c_str()) == 0) return {};
+    return Error{Code::io, fmt::format("{}: {}", path, std::generic_category().message(error_number)), ""};
+}
+
+}  // namespace ft::cli

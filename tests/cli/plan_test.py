@@ -1,0 +1,198 @@
+"""plan, doctor, ps: sums, the smallest budget, a server instead of a file, the machine's profile, a program that runs."""
+import http.server
+import os
+import pathlib
+import subprocess
+import threading
+import time
+
+import harness
+from harness import DEMO, SMALL, run
+
+GIB = 1 << 30
+MODEL = SMALL / "qwen3moe-q4km/model.gguf"
+
+
+class Ranges(http.server.BaseHTTPRequestHandler):
+    """Serves one file by ranges and counts its bytes."""
+
+    path_of, sent = None, 0
+
+    def do_GET(self):
+        size = os.path.getsize(self.path_of)
+        first, _, last = self.headers.get("Range", "bytes=0-").partition("=")[2].partition("-")
+        begin, end = int(first), min(size - 1, int(last or size - 1))
+        self.send_response(206)
+        self.send_header("Content-Length", str(end - begin + 1))
+        self.send_header("Content-Range", "bytes %d-%d/%d" % (begin, end, size))
+        self.end_headers()
+        with open(self.path_of, "rb") as f:
+            f.seek(begin)
+            type(self).sent += self.wfile.write(f.read(end - begin + 1))
+
+    def log_message(self, *args):
+        pass
+
+
+class WithProfile(harness.Case):
+    """All tests of a class share one profile of the machine, which is not the user's."""
+
+    def run(self, result=None):
+        os.environ["XDG_CACHE_HOME"] = str(self.folder / "cache")
+        os.environ["XDG_RUNTIME_DIR"] = str(self.folder)
+        return super().run(result)
+
+
+class Plan(WithProfile):
+    def plan(self, *flags, model=DEMO, codes=(0,)):
+        r = run("plan", model, *flags, "--json")
+        self.assertIn(r.rc, codes, str(r))
+        return r.json()
+
+    def check_sums(self, p):
+        for tier in ("vram", "ram", "drive"):
+            self.assertEqual(sum(i["bytes"] for i in p["items"] if i["tier"] == tier), p["total"][tier])
+        e = p["experts"]
+        self.assertGreaterEqual(e["vram_slots"] + e["ram_slots"] + e["on_drive"], e["count"])
+        if p["fits"]:
+            self.assertLessEqual(p["total"]["ram"], p["budget"]["ram"])
+
+    def test_all_in_ram(self):
+        p = self.plan("--ram", 4)
+        self.check_sums(p)
+        self.assertTrue(p["fits"])
+        self.assertEqual(p["experts"]["on_drive"], 0)
+        self.assertIn(p["limit"], ("ram", "cpu"))
+        for key in ("decode_per_second", "prefill_per_second", "ttft_ms"):
+            self.assertGreater(p["predicted"][key], 0)
+        text = self.good(run("plan", DEMO, "--ram", 4)).text
+        self.assertIn("tok/s", text)
+        self.assertNotIn("\x1b", text)
+
+    def test_the_smallest_budget(self):
+        least = self.plan("--ram", 4)["minimum"]["ram"]
+        enough = self.plan("--ram", "%.6f" % (least / GIB + 1e-6))
+        self.check_sums(enough)
+        self.assertTrue(enough["fits"])
+        less = self.plan("--ram", "%.6f" % (least / GIB * 0.99), codes=(1,))
+        self.check_sums(less)
+        self.assertFalse(less["fits"])
+        self.assertTrue(less["short"] and less["advice"])
+
+    def test_a_refusal_measures_nothing(self):
+        empty = self.path("no-cache")
+        r = run("plan", DEMO, "--ram", 0.01, "--json", env={"XDG_CACHE_HOME": str(empty)})
+        self.assertEqual(r.rc, 1, str(r))
+        self.assertFalse(empty.exists())
+
+    def test_a_budget_that_plan_accepts_is_one_that_runs(self):
+        ram = "%.4f" % (self.plan("--ram", 4, "--ctx", 256)["minimum"]["ram"] / GIB + 0.0001)
+        flags = ("-p", "Hello", "--max-tokens", 4, "--seed", 1, "--temp", 0, "--ctx", 256)
+        small = self.good(run("run", DEMO, *flags, "--ram", ram)).text
+        self.assertEqual(small, self.good(run("run", DEMO, *flags, "--ram", 4)).text)
+        self.refused(run("run", DEMO, *flags, "--ram", "%.4f" % (float(ram) / 2)), "ram")
+
+    def test_a_card(self):
+        p = self.plan("--ram", 4, "--vram", 6)
+        self.check_sums(p)
+        self.assertTrue(0 < p["total"]["vram"] <= 6 * GIB)
+
+    def test_contexts(self):
+        one, two = (self.plan("--ram", 4, "--ctx", n)["kv_cache"]["bytes"] for n in (128, 256))
+        self.assertEqual(two, 2 * one)
+        r = run("plan", DEMO, "--ctx", 10**9)
+        self.assertEqual(r.rc, 1, str(r))
+
+    def test_a_server_instead_of_a_file(self):
+        handler = type("Handler", (Ranges,), {"path_of": DEMO, "sent": 0})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = "http://127.0.0.1:%d/model.gguf" % server.server_port
+        try:
+            self.assertEqual(self.plan("--ram", 4, model=url)["total"], self.plan("--ram", 4)["total"])
+        finally:
+            server.shutdown()
+            server.server_close()
+        self.refused(run("plan", url), "127.0.0.1")
+
+    def test_settings(self):
+        config = self.write("config.yaml", "model:\n  path: %s\nmemory:\n  ram_budget: 3\n" % MODEL)
+        self.assertEqual(self.plan("--config", config, model="--json")["budget"]["ram"], 3 * GIB)
+        for flags, words in ((("--ram", 0), ("ram", "0")), (("--ram", "x"), ("ram", "x")),
+                             (("--set", "memory.expert_policy=clock"), ("expert_policy", "clock", "lru")),
+                             (("--set", "memory.swap_dir=/no/such/folder"), ("swap_dir", "/no/such/folder")),
+                             (("--set", "memory.swap_dir=%s" % MODEL), ("swap_dir", "folder"))):
+            with self.subTest(flags=flags):
+                self.refused(run("plan", MODEL, *flags), *words)
+        r = run("plan", MODEL, "--set", "memory.cpu_offload=false", "--json")
+        self.assertEqual(r.rc, 1, str(r))
+        self.assertIn("cpu_offload", r.json()["short"])
+        self.refused(run("run", MODEL, "-p", "x", "--raw", "--set", "memory.cpu_offload=false"), "cpu_offload")
+        self.refused(run("plan", self.path("missing.gguf")), "missing.gguf")
+
+
+class Doctor(WithProfile):
+    def test_the_machine(self):
+        r = run("doctor", "--json")
+        d = r.json()
+        self.assertEqual(r.rc, int(any(c["state"] == "problem" for c in d["checks"])), str(r))
+        self.assertLessEqual({"cpu", "ram", "drive", "gpu"}, {c["name"] for c in d["checks"]})
+        self.assertFalse([c for c in d["checks"] if c["state"] != "ok" and not c["advice"]])
+        for key in ("ram_read_gb_per_second", "drive_read_gb_per_second", "drive_latency_us", "physical_cores", "ram_bytes"):
+            self.assertGreater(d["profile"][key], 0, key)
+        again = run("doctor", "--json")
+        self.assertEqual(again.json()["profile"], d["profile"])
+        self.assertNotIn("measuring", again.err)
+
+    def test_a_damaged_profile_is_measured_again(self):
+        cache = self.path("damaged")
+        (cache / "freetoken").mkdir(parents=True)
+        (cache / "freetoken/machine-profile.json").write_bytes(b"{\xff")
+        d = run("doctor", "--json", env={"XDG_CACHE_HOME": str(cache)}).json()
+        self.assertGreater(d["profile"]["ram_read_gb_per_second"], 0)
+
+    def test_a_model(self):
+        d = run("doctor", "--model", DEMO, "--json").json()
+        self.assertLessEqual({"gguf", "router", "template", "tokenizer"}, {c["name"] for c in d["checks"]})
+        self.assertTrue(d["bottleneck"])
+        raw = DEMO.read_bytes()
+        for name, content in (("version-1", raw[:4] + b"\1\0\0\0" + raw[8:100000]), ("cut", raw[: len(raw) // 2]),
+                              ("foreign", b"hello" * 20)):
+            with self.subTest(name=name):
+                r = run("doctor", "--model", self.write(name + ".gguf", content))
+                self.assertEqual(r.rc, 1, str(r))
+                self.assertIn("problem", r.text)
+        self.refused(run("doctor", "--model", self.path("missing.gguf")), "missing.gguf")
+
+    def test_watching_and_listing_a_program(self):
+        self.refused(run("doctor", "--watch", 2**22 - 1), 2**22 - 1)
+        self.refused(run("doctor", "--watch", "me"), "me")
+        self.assertEqual(run("ps", "--json").json(), [])
+        program = subprocess.Popen([harness.PROGRAM, "run", DEMO], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=harness.environment())
+        answering = subprocess.Popen([harness.PROGRAM, "bench", DEMO, "--pp", "0", "--tg", "64", "--reps", "1000"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=harness.environment())
+        try:
+            end = time.monotonic() + 60
+            rows = []
+            while time.monotonic() < end and not any(r["generating"] for r in rows):
+                rows = self.good(run("ps", "--json")).json()
+                self.assertIsNone(answering.poll())
+                time.sleep(0.2)
+            row = next(r for r in rows if r["pid"] == answering.pid)
+            self.assertEqual(row["model"], DEMO.name)
+            self.assertGreater(row["tokens_per_second"], 0)
+            self.assertIn(str(answering.pid), self.good(run("ps")).text)
+            r = run("doctor", "--watch", answering.pid, "--minutes", 0.03, "--min-tps", 1e8)
+            self.assertEqual(r.rc, 1, str(r))
+            self.assertIn("tok/s", r.text)
+        finally:
+            for p in (program, answering):
+                p.kill()
+                p.communicate()
+        self.assertEqual(run("ps", "--json").json(), [])
+        self.assertFalse(list(pathlib.Path(os.environ["XDG_RUNTIME_DIR"]).glob("freetoken/*.json")))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,5 +1,6 @@
 // freetoken logits: the logits of every position, for whoever wants to verify (docs/verify.md).
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -40,8 +41,10 @@ Expected<std::vector<int32_t>> read_ids(const std::string& path) {
 }
 
 Status write_route(OutputFile& file, const Route& route) {
+    std::vector<int> ascending = route.experts;
+    std::sort(ascending.begin(), ascending.end());
     std::string line = fmt::format("{} {}", route.layer, route.position);
-    for (int expert : route.experts) line += fmt::format(" {}", expert);
+    for (int expert : ascending) line += fmt::format(" {}", expert);
     line += '\n';
     return file.write(std::as_bytes(std::span(line)));
 }

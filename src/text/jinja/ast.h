@@ -170,6 +170,16 @@ struct Statement {
 };
 using Block = std::vector<std::unique_ptr<Statement>>;
 
+// A block with variables of its own. Which block a name belongs to is decided by the source, not by what has
+// run: a name that a block sets (not only inside an if) and does not read before belongs to it from its start
+// on, so that blocks inside it that read the name too early find it undefined, even where the context has one
+// of that name.
+struct Body {
+    Block statements;
+    std::vector<NameId>
+        own;  // such names; those that a block further out mentions are shared with that one instead
+};
+
 struct TextStatement : Statement {
     TextStatement(std::string t, int at) : Statement(StatementKind::text, at), text(std::move(t)) {}
     std::string text;
@@ -205,8 +215,8 @@ struct ForStatement : Statement {
     ExpressionPtr items;
     ExpressionPtr filter;  // null without `if`
     bool recursive = false;
-    Block body;
-    Block otherwise;
+    Body body;
+    Body otherwise;
 };
 
 struct SetStatement : Statement {
@@ -219,7 +229,7 @@ struct SetBlockStatement : Statement {
     explicit SetBlockStatement(int at) : Statement(StatementKind::set_block, at) {}
     Target target;
     std::vector<Link> filters;
-    Block body;
+    Body body;
 };
 
 struct Parameter {
@@ -234,7 +244,7 @@ struct MacroStatement : Statement {
     NameId id = 0;
     std::vector<Parameter> parameters;
     bool uses_caller = false, uses_varargs = false, uses_kwargs = false;  // the body names them
-    Block body;
+    Body body;
 };
 
 struct CallStatement : Statement {
@@ -246,19 +256,19 @@ struct CallStatement : Statement {
 struct FilterStatement : Statement {
     explicit FilterStatement(int at) : Statement(StatementKind::filter, at) {}
     std::vector<Link> filters;
-    Block body;
+    Body body;
 };
 
 struct WithStatement : Statement {
     explicit WithStatement(int at) : Statement(StatementKind::with, at) {}
     std::vector<std::pair<Target, ExpressionPtr>> variables;
-    Block body;
+    Body body;
 };
 
 // generation … endgeneration: transparent for the output, variables set inside stay inside
 struct ScopedStatement : Statement {
     explicit ScopedStatement(int at) : Statement(StatementKind::scoped, at) {}
-    Block body;
+    Body body;
 };
 
 // break and continue: StatementKind::leave and next, plain Statements

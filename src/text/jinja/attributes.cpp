@@ -83,7 +83,7 @@ std::optional<Value> own_attribute(Heap& heap, const Value& value, std::string_v
         case Kind::range:
             if (name == "start") return Value::integer(value.range().start);
             if (name == "step") return Value::integer(value.range().step);
-            if (name == "stop") return Value::integer(value.range().at(value.range().count));
+            if (name == "stop") return Value::integer(value.range().stop);
             break;
         case Kind::sequence:
             if (value.sequence().kind == SequenceKind::group && name == "grouper")
@@ -122,7 +122,7 @@ bool has_position(Heap& heap, const Value& value, int64_t index, Value& found) {
 }
 
 struct Bounds {
-    int64_t start, step, count;
+    int64_t start, stop, step, count;
 };
 
 Bounds bounds_of(int64_t n, const Value& start, const Value& stop, const Value& step) {
@@ -146,7 +146,7 @@ Bounds bounds_of(int64_t n, const Value& start, const Value& stop, const Value& 
     const int64_t to = place(stop, by < 0 ? lowest : highest);
     const int64_t span = by > 0 ? to - from : from - to;
     const int64_t stride = by > 0 ? by : -by;
-    return {from, by, span > 0 ? (span - 1) / stride + 1 : 0};
+    return {from, to, by, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
 Value slice_string(Heap& heap, const Value& value, const Bounds& b) {
@@ -162,6 +162,7 @@ Value slice_string(Heap& heap, const Value& value, const Bounds& b) {
     }
     std::vector<std::string_view> characters;
     heap.check_items(string.text.size());
+    heap.work_on_characters(string.text.size());
     for_code_points(string.text,
                     [&](char32_t, std::string_view bytes) { return characters.push_back(bytes), true; });
     std::string out;
@@ -212,7 +213,8 @@ Value get_slice(Heap& heap, const Value& value, const Value& start, const Value&
         const RangeObject& r = value.range();
         int64_t by = 0;
         if (__builtin_mul_overflow(r.step, b.step, &by)) by = b.step < 0 ? -1 : 1;
-        return heap.make<RangeObject>(Kind::range, sizeof(RangeObject), r.at(b.start), by, b.count);
+        return heap.make<RangeObject>(Kind::range, sizeof(RangeObject), r.at(b.start), r.at(b.stop), by,
+                                      b.count);
     }
     heap.check_items(static_cast<uint64_t>(b.count));
     std::vector<Value> items;

@@ -58,7 +58,7 @@ Value Interpreter::call_macro(const MacroObject& object, Arguments given) {
         int& depth;
     };
     const Deeper deeper(macro_depth_);
-    Inside inside(*this, object.scope);
+    Inside inside(*this, object.scope, &macro.body.own);
     Scope& scope = inside.scope();
     for (size_t i = 0; i < macro.parameters.size(); i++) {
         const Parameter& parameter = macro.parameters[i];
@@ -91,7 +91,7 @@ Value Interpreter::call_macro(const MacroObject& object, Arguments given) {
         throw Failure(fmt::format("macro '{}' takes not more than {} argument(s)", macro.name, n));
     }
     Capture capture(*this);
-    execute(macro.body);
+    execute(macro.body.statements);
     return heap_.string(capture.take());
 }
 

@@ -34,7 +34,7 @@ Value range(Environment& environment, const Value&, const Arguments& given) {
     const __int128 count = (span + stride - 1) / stride;
     if (count > environment.heap.limits().range_items)
         throw Failure(fmt::format("range is larger than {} elements", environment.heap.limits().range_items));
-    return environment.heap.make<RangeObject>(Kind::range, sizeof(RangeObject), start, step,
+    return environment.heap.make<RangeObject>(Kind::range, sizeof(RangeObject), start, stop, step,
                                               static_cast<int64_t>(count));
 }
 

@@ -48,11 +48,18 @@ bool numeral(char32_t c) {
     return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO;
 }
 bool decimal(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
-// Superscripts and circled numbers are digits without being decimal.
+// Superscripts, circled numbers and the like are digits without being decimal.
 bool digit(char32_t c) {
-    return decimal(c) || c == 0xB2 || c == 0xB3 || c == 0xB9 || c == 0x2070 || (c >= 0x2074 && c <= 0x2079) ||
-           (c >= 0x2080 && c <= 0x2089) || (c >= 0x2460 && c <= 0x2468) || (c >= 0x2474 && c <= 0x247C) ||
-           (c >= 0x2488 && c <= 0x2490);
+    constexpr char32_t k_ranges[][2] = {
+        {0xB2, 0xB3},     {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},   {0x2070, 0x2070},
+        {0x2074, 0x2079}, {0x2080, 0x2089},   {0x2460, 0x2468},   {0x2474, 0x247C},   {0x2488, 0x2490},
+        {0x24EA, 0x24EA}, {0x24F5, 0x24FD},   {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},
+        {0x278A, 0x2792}, {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A},
+    };
+    if (decimal(c)) return true;
+    for (const auto& [first, last] : k_ranges)
+        if (c >= first && c <= last) return true;
+    return false;
 }
 
 bool upper_case(char32_t c) { return utf8proc_isupper(static_cast<utf8proc_int32_t>(c)) != 0; }
@@ -60,20 +67,26 @@ bool lower_case(char32_t c) { return utf8proc_islower(static_cast<utf8proc_int32
 bool title_case(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LT; }
 bool cased(char32_t c) { return upper_case(c) || lower_case(c) || title_case(c); }
 
-// The few characters whose capital is several characters (ß, ligatures, Greek with iota below): their full
-// case folding is several small letters, and the capital is that of each.
+// The full case folding of the few characters that have no single capital (ß, ligatures, Greek with iota
+// below): several small letters. Empty for all others.
+std::vector<char32_t> folded_to_several(char32_t c) {
+    const auto kind = category(c);
+    if (c < 0x80 || kind == UTF8PROC_CATEGORY_LU) return {};
+    utf8proc_int32_t folded[8];
+    int boundary = 0;
+    const auto n =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, 8, UTF8PROC_CASEFOLD, &boundary);
+    return n >= 2 && n <= 8 ? std::vector<char32_t>(folded, folded + n) : std::vector<char32_t>();
+}
+
+char32_t simple_upper(char32_t c) {
+    return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
+}
+
 void append_upper(std::string& out, char32_t c) {
-    if (c >= 0x80 && category(c) != UTF8PROC_CATEGORY_LU) {
-        utf8proc_int32_t folded[8];
-        int boundary = 0;
-        const auto n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, 8, UTF8PROC_CASEFOLD,
-                                               &boundary);
-        if (n >= 2 && n <= 8) {
-            for (int i = 0; i < n; i++) append_utf8(out, static_cast<char32_t>(utf8proc_toupper(folded[i])));
-            return;
-        }
-    }
-    append_utf8(out, static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))));
+    const std::vector<char32_t> several = folded_to_several(c);
+    for (const char32_t each : several) append_utf8(out, simple_upper(each));
+    if (several.empty()) append_utf8(out, simple_upper(c));
 }
 
 bool ignorable_in_case(char32_t c) {
@@ -118,16 +131,16 @@ void append_lower(std::string& out, char32_t c, std::string_view text, std::stri
 }
 
 void append_title(std::string& out, char32_t c) {
+    constexpr char32_t k_sharp_s = 0xDF;  // it has a capital, which is not used here
     const auto capital = static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c)));
-    std::string full;
-    append_upper(full, c);
-    if (capital != c || code_point_count(full) < 2) {
-        append_utf8(out, capital);
-        return;
+    const bool single = title_case(c) || (capital != c && c != k_sharp_s);
+    const std::vector<char32_t> several = single ? std::vector<char32_t>() : folded_to_several(c);
+    bool first = true;
+    for (const char32_t each : several) {
+        append_utf8(out, first ? simple_upper(each) : each);
+        first = first && !cased(each);
     }
-    const auto first = static_cast<size_t>(utf8_size(full[0]));  // ß: Ss
-    out += full.substr(0, first);
-    out += lower(std::string_view(full).substr(first));
+    if (several.empty()) append_utf8(out, title_case(c) ? c : capital);
 }
 
 template <class Property>
@@ -162,14 +175,10 @@ std::string_view strip(std::string_view text, Side side, std::optional<std::stri
     const auto removed = [&](char32_t c, std::string_view bytes) {
         return chars ? chars->find(bytes) != std::string_view::npos : is_space(c);
     };
-    if (side != Side::right) {
-        size_t begin = 0;
-        for_code_points(text, [&](char32_t c, std::string_view bytes) {
-            if (!removed(c, bytes)) return false;
-            begin += bytes.size();
-            return true;
-        });
-        text.remove_prefix(begin);
+    while (side != Side::right && !text.empty()) {
+        const Utf8Char first = utf8_at(text, 0);
+        if (!removed(first.code, text.substr(0, static_cast<size_t>(first.size)))) break;
+        text.remove_prefix(static_cast<size_t>(first.size));
     }
     while (side != Side::left && !text.empty()) {
         size_t last = text.size() - 1;
@@ -285,7 +294,6 @@ bool is_alnum(std::string_view text) {
 }
 bool is_digit(std::string_view text) { return every(text, digit); }
 bool is_decimal(std::string_view text) { return every(text, decimal); }
-bool is_numeric(std::string_view text) { return every(text, numeral); }
 
 bool is_lower(std::string_view text) {
     bool found = false;

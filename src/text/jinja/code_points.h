@@ -41,7 +41,6 @@ bool is_alpha(std::string_view text);
 bool is_alnum(std::string_view text);
 bool is_digit(std::string_view text);
 bool is_decimal(std::string_view text);
-bool is_numeric(std::string_view text);
 bool is_lower(std::string_view text);
 bool is_upper(std::string_view text);
 bool is_title(std::string_view text);

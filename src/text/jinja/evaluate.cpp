@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/interpreter.h"
@@ -46,6 +48,12 @@ Value Interpreter::evaluate(const Expression& expression) {
 Value Interpreter::evaluate_name(const NameExpression& name) {
     for (const Scope* scope = scope_; scope != nullptr; scope = scope->outer)
         if (const Value* value = scope->find(name.name)) return *value;
+    if (template_.owned[name.name])
+        for (const Scope* scope = scope_; scope != nullptr; scope = scope->outer)
+            if (scope->own != nullptr &&
+                std::find(scope->own->begin(), scope->own->end(), name.name) != scope->own->end())
+                return heap_.undefined(
+                    fmt::format("'{}' is undefined", printable(template_.names[name.name])));
     return globals_[name.name];
 }
 

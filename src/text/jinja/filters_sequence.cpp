@@ -43,6 +43,7 @@ class AttributePath {
 
     Value of(Value item, const Value* otherwise = nullptr) const {
         for (const Value& step : steps_) {
+            heap_.step();
             item = get_item(heap_, item, step);
             if (otherwise != nullptr && item.is_undefined()) item = *otherwise;
         }
@@ -56,7 +57,7 @@ class AttributePath {
 
 Value without_case(Heap& heap, const Value& value, bool case_sensitive) {
     if (case_sensitive || !value.is_string()) return value;
-    heap.check_string(value.text().size());
+    heap.work_on_characters(value.text().size());
     return heap.string(lower(value.text()));
 }
 
@@ -93,7 +94,7 @@ Value sort(Heap& heap, const Value& value, const Arguments& given) {
     for (const Value& item : items.sequence().items) {
         std::vector<Value> keys;
         for (const AttributePath& path : paths) keys.push_back(without_case(heap, path.of(item), p.flag(1)));
-        keyed.emplace_back(paths.size() == 1 ? keys[0] : heap.list(std::move(keys)), item);
+        keyed.emplace_back(heap.list(std::move(keys)), item);  // lists: equal keys need no order
     }
     return heap.list(sorted_by(heap, std::move(keyed), p.flag(0)));
 }
@@ -146,14 +147,20 @@ Value group_by(Heap& heap, const Value& value, const Arguments& given) {
     return heap.list(std::move(groups));
 }
 
+// map and select take anything that is false for nothing.
+Value items_if_any(Heap& heap, const Value& value) {
+    Value items = truth(value) ? items_of(heap, value) : heap.list({});
+    heap.check_items(items.sequence().items.size());
+    return items;
+}
+
 Value map(Heap& heap, const Value& value, const Arguments& given) {
     std::vector<Value> out;
     if (given.positional.empty()) {
         const Parameters p("map", given, {"attribute", "default"}, 1);
         const AttributePath path(heap, p[0]);
         const Value* otherwise = p.has_value(1) ? &p[1] : nullptr;
-        const Value items = items_of(heap, value);
-        heap.check_items(items.sequence().items.size());
+        const Value items = items_if_any(heap, value);
         for (const Value& item : items.sequence().items) out.push_back(path.of(item, otherwise));
         return generator(heap, std::move(out));
     }
@@ -161,8 +168,7 @@ Value map(Heap& heap, const Value& value, const Arguments& given) {
     const Filter* filter = find_filter(given.positional[0].text());
     if (filter == nullptr) throw Failure(unknown_filter(given.positional[0].text()));
     const Arguments rest{{given.positional.begin() + 1, given.positional.end()}, given.named};
-    const Value items = items_of(heap, value);
-    heap.check_items(items.sequence().items.size());
+    const Value items = items_if_any(heap, value);
     for (const Value& item : items.sequence().items) {
         heap.step();
         out.push_back(filter->call(heap, item, rest));
@@ -185,8 +191,7 @@ Value chosen(Heap& heap, const Value& value, const Arguments& given) {
         rest = {{given.positional.begin() + static_cast<std::ptrdiff_t>(skip) + 1, given.positional.end()},
                 given.named};
     }
-    const Value items = items_of(heap, value);
-    heap.check_items(items.sequence().items.size());
+    const Value items = items_if_any(heap, value);
     std::vector<Value> out;
     for (const Value& item : items.sequence().items) {
         heap.step();

@@ -22,7 +22,9 @@ bool is_markup(const Value& value) { return value.is_string() && value.string_ob
 template <std::string (*change)(std::string_view)>
 Value recased(Heap& heap, const Value& value, const Arguments& given) {
     const Parameters none("this filter", given, {});
-    return heap.string(change(text_of(heap, value)), is_markup(value));
+    const std::string text = text_of(heap, value);
+    heap.work_on_characters(text.size());
+    return heap.string(change(text), is_markup(value));
 }
 
 // Every part between blanks, brackets and hyphens starts with a capital, the rest is small.
@@ -104,6 +106,7 @@ Value indent(Heap& heap, const Value& value, const Arguments& given) {
         margin.assign(static_cast<size_t>(width), ' ');
     }
     const std::string text = value.text() + "\n";
+    heap.work_on_characters(text.size());
     std::string out;
     bool first = true;
     for (const std::string_view line : split_lines(text)) {
@@ -144,7 +147,9 @@ Value word_count(Heap& heap, const Value& value, const Arguments& given) {
     const Parameters none("wordcount", given, {});
     int64_t words = 0;
     bool inside = false;
-    for_code_points(text_of(heap, value), [&](char32_t c, std::string_view) {
+    const std::string text = text_of(heap, value);
+    heap.work_on_characters(text.size());
+    for_code_points(text, [&](char32_t c, std::string_view) {
         words += is_word(c) && !inside ? 1 : 0;
         inside = is_word(c);
         return true;
@@ -170,6 +175,7 @@ Value url_encode(Heap& heap, const Value& value, const Arguments& given) {
     if (value.is_string() || !is_iterable(value)) {
         const std::string text = text_of(heap, value);
         heap.check_string(text.size() * 3);
+        heap.work_on_characters(text.size());
         return heap.string(url_quoted(text, false));
     }
     std::string out;
@@ -198,15 +204,18 @@ Value url_encode(Heap& heap, const Value& value, const Arguments& given) {
 Value strip_tags(Heap& heap, const Value& value, const Arguments& given) {
     const Parameters none("striptags", given, {});
     const std::string text = text_of(heap, value);
-    heap.work(text.size());
+    heap.work_on_characters(text.size());
     if (text.find('&') != std::string::npos)
         throw Failure("striptags of text with HTML entities is not supported");
     std::string out;
+    bool more_ends = true;  // a > may follow
     for (size_t at = 0; at < text.size();) {
         const bool comment = text.compare(at, 4, "<!--") == 0;
-        const size_t end = text[at] != '<' ? std::string::npos
-                           : comment       ? text.find("-->", at)
-                                           : text.find('>', at);
+        const bool opens = text[at] == '<' && more_ends;
+        const size_t end = !opens ? std::string::npos : text.find(comment ? "-->" : ">", at);
+        if (opens && end == std::string::npos && !comment) more_ends = false;
+        if (opens && end == std::string::npos && comment)
+            throw Failure("striptags of text with an open comment is not supported");
         if (end == std::string::npos) out += text[at++];
         else at = end + (comment ? 3 : 1);
     }
@@ -340,7 +349,7 @@ Value rounded(Heap& heap, const Value& value, const Arguments& given) {
     const double scale = std::pow(10.0, static_cast<double>(precision));
     const double scaled = value.as_real() * scale;
     if (!std::isfinite(scaled)) throw Failure("cannot convert float infinity to integer");
-    return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale);
+    return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale + 0.0);
 }
 
 constexpr Filter k_filters[] = {

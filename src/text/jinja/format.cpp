@@ -124,6 +124,9 @@ class Printf {
  public:
     Printf(Heap& heap, const std::string& format, const Value& arguments) : heap_(heap), format_(format) {
         by_name_ = arguments.is_map() ? &arguments.map() : nullptr;
+        // What can be indexed may name its fields, so that Python does not count them.
+        counted_ =
+            !arguments.is_map() && !arguments.is(Kind::range) && !arguments.is_sequence(SequenceKind::list);
         if (arguments.is_sequence(SequenceKind::tuple)) given_ = arguments.sequence().items;
         else given_ = {arguments};
     }
@@ -136,7 +139,7 @@ class Printf {
             if (at < format_.size()) at = conversion(at + 1);
             heap_.check_string(out_.size());
         }
-        if (by_name_ == nullptr && used_ < given_.size())
+        if (counted_ && used_ < given_.size())
             throw Failure("not all arguments converted during string formatting");
         return std::move(out_);
     }
@@ -201,7 +204,8 @@ class Printf {
         if (type == 'r')
             return pad(heap_, cut(repr(heap_, value), spec.precision), spec.width, spec.left ? '<' : '>');
         if (!is_integer_type(type) && !is_real_type(type))
-            throw Failure(fmt::format("unsupported format character '{}'", printable(std::string(1, type))));
+            throw Failure(
+                fmt::format("the format character '{}' is not supported", printable(std::string(1, type))));
         need_defined(value);
         if (!value.is_number())
             throw Failure(fmt::format("%{} format: a number is required, not {}", type, type_name(value)));
@@ -218,6 +222,7 @@ class Printf {
     const MapObject* by_name_ = nullptr;
     std::vector<Value> given_;
     size_t used_ = 0;
+    bool counted_ = true;
     std::string out_;
 };
 

@@ -40,11 +40,12 @@ class Heap {
     Heap& operator=(const Heap&) = delete;
 
     const Limits& limits() const { return limits_; }
-    void step(uint64_t nodes = 1);      // counts evaluated nodes
-    void work(uint64_t bytes);          // counts bytes touched
-    void check_string(uint64_t bytes);  // before a string of that length is built
-    void check_items(uint64_t count);   // before a list of that many values is built
-    void charge(uint64_t bytes);        // counts bytes that stay alive until release()
+    void step(uint64_t nodes = 1);                                 // counts evaluated nodes
+    void work(uint64_t bytes);                                     // counts bytes touched
+    void work_on_characters(uint64_t bytes) { work(16 * bytes); }  // where each is looked at by itself
+    void check_string(uint64_t bytes);                             // before a string of that length is built
+    void check_items(uint64_t count);  // before a list of that many values is built
+    void charge(uint64_t bytes);       // counts bytes that stay alive until release()
     void release(uint64_t bytes) { alive_ -= bytes; }
 
     Value string(std::string text, bool markup = false);

@@ -86,8 +86,8 @@ std::string Interpreter::run(const Value& context) {
                                     : heap_.undefined(fmt::format("'{}' is undefined", printable(name))));
     }
     try {
-        const Inside top(*this, nullptr);
-        execute(template_.body);
+        const Inside top(*this, nullptr, &template_.body.own);
+        execute(template_.body.statements);
     } catch (const Failure& failure) {
         if (failure.line != 0) throw;
         throw Failure(failure.what(), line_);
@@ -170,12 +170,9 @@ Interpreter::Flow Interpreter::execute(const Statement& statement) {
             break;
         }
         case StatementKind::with:
-            execute_with(static_cast<const WithStatement&>(statement));
-            break;
-        case StatementKind::scoped: {
-            const Inside inside(*this, scope_);
-            return execute(static_cast<const ScopedStatement&>(statement).body);
-        }
+            return execute_with(static_cast<const WithStatement&>(statement));
+        case StatementKind::scoped:
+            return execute_inside(static_cast<const ScopedStatement&>(statement).body);
         case StatementKind::leave:
             return Flow::leave;
         case StatementKind::next:
@@ -207,7 +204,7 @@ Value Interpreter::chosen_items(const ForStatement& statement, const Value& iter
     std::vector<Value> chosen;
     for (const Value& item : items.sequence().items) {
         heap_.step();
-        const Inside inside(*this, scope_);
+        const Inside inside(*this, scope_, nullptr);
         assign(statement.target, item);
         if (truth(evaluate(*statement.filter))) chosen.push_back(item);
     }
@@ -220,7 +217,7 @@ void Interpreter::execute_for(const ForStatement& statement, const Value& iterab
     const Value made = heap_.make<LoopObject>(Kind::loop, sizeof(LoopObject));
     auto& loop = made.as<LoopObject>();
     {
-        const Inside around(*this, scope);
+        const Inside around(*this, scope, nullptr);
         loop.items = chosen_items(statement, iterable);
     }
     loop.depth = depth;
@@ -236,22 +233,26 @@ void Interpreter::execute_for(const ForStatement& statement, const Value& iterab
     for (size_t i = 0; i < items.size(); i++) {
         heap_.step();
         loop.index = static_cast<int64_t>(i);
-        const Inside turn(*this, scope);
+        const Inside turn(*this, scope, &statement.body.own);
         line_ = statement.line;
         assign(statement.target, items[i]);
         if (loop_name_ != ~0U) scope_->set(loop_name_, made);
-        if (execute(statement.body) == Flow::leave) break;
+        if (execute(statement.body.statements) == Flow::leave) break;
     }
     if (!items.empty()) return;
-    const Inside otherwise(*this, scope);
-    execute(statement.otherwise);
+    const Inside otherwise(*this, scope, &statement.otherwise.own);
+    execute(statement.otherwise.statements);
+}
+
+Interpreter::Flow Interpreter::execute_inside(const Body& body) {
+    const Inside inside(*this, scope_, &body.own);
+    return execute(body.statements);
 }
 
 // What a block with variables of its own writes.
-Value Interpreter::block_text(const Block& block) {
+Value Interpreter::block_text(const Body& body) {
     Capture capture(*this);
-    const Inside inside(*this, scope_);
-    execute(block);
+    execute_inside(body);
     return heap_.string(capture.take());
 }
 
@@ -268,12 +269,12 @@ void Interpreter::execute_call_block(const CallStatement& statement) {
     write(to_text(heap_, evaluate_chain(*statement.call, &caller)));
 }
 
-void Interpreter::execute_with(const WithStatement& statement) {
+Interpreter::Flow Interpreter::execute_with(const WithStatement& statement) {
     std::vector<Value> values;
     for (const auto& [target, expression] : statement.variables) values.push_back(evaluate(*expression));
-    const Inside inside(*this, scope_);
+    const Inside inside(*this, scope_, &statement.body.own);
     for (size_t i = 0; i < values.size(); i++) assign(statement.variables[i].first, values[i]);
-    execute(statement.body);
+    return execute(statement.body.statements);
 }
 
 void Interpreter::assign(const Target& target, const Value& value) {

@@ -17,6 +17,7 @@ namespace ft::jinja {
 // Variables of one block. Reading looks outwards, setting stays inside.
 struct Scope {
     Scope* outer = nullptr;
+    const std::vector<NameId>* own = nullptr;  // names that are not looked for further out: see Body
     std::vector<std::pair<NameId, Value>> variables;
     bool captured = false;  // a macro may still look into it: not used again before the rendering ends
 
@@ -46,10 +47,11 @@ class Interpreter {
     Flow execute_if(const IfStatement& statement);
     void execute_for(const ForStatement& statement, const Value& iterable, Scope* scope, int depth);
     Value chosen_items(const ForStatement& statement, const Value& iterable);
-    Value block_text(const Block& block);
+    Flow execute_inside(const Body& body);
+    Value block_text(const Body& body);
     void execute_set_block(const SetBlockStatement& statement);
     void execute_call_block(const CallStatement& statement);
-    void execute_with(const WithStatement& statement);
+    Flow execute_with(const WithStatement& statement);
     void assign(const Target& target, const Value& value);
 
     // ---- expressions
@@ -80,22 +82,25 @@ class Interpreter {
     // Enters a scope while it lives.
     class Inside {
      public:
-        Inside(Interpreter& interpreter, Scope* outer)
-            : interpreter_(interpreter), before_(interpreter.scope_), own_(interpreter.push_scope(outer)) {
-            interpreter_.scope_ = own_;
+        // own: those of the Body that is entered, null for a scope that holds no variables of the source's
+        // own
+        Inside(Interpreter& interpreter, Scope* outer, const std::vector<NameId>* own)
+            : interpreter_(interpreter), before_(interpreter.scope_), scope_(interpreter.push_scope(outer)) {
+            scope_->own = own;
+            interpreter_.scope_ = scope_;
         }
         ~Inside() {
             interpreter_.scope_ = before_;
-            interpreter_.pop_scope(own_);
+            interpreter_.pop_scope(scope_);
         }
         Inside(const Inside&) = delete;
         Inside& operator=(const Inside&) = delete;
-        Scope& scope() { return *own_; }
+        Scope& scope() { return *scope_; }
 
      private:
         Interpreter& interpreter_;
         Scope* before_;
-        Scope* own_;
+        Scope* scope_;
     };
 
     // Collects what is written while it lives; what was written before waits.

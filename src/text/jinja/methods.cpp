@@ -9,6 +9,7 @@
 #include "text/jinja/format.h"
 #include "text/jinja/heap.h"
 #include "text/jinja/operators.h"
+#include "text/jinja/search.h"
 #include "text/jinja/show.h"
 #include "text/utf8.h"
 
@@ -32,13 +33,14 @@ Value strings(Heap& heap, const Value& self, const std::vector<std::string_view>
 template <std::string (*change)(std::string_view)>
 Value recased(Heap& heap, const Value& self, const Arguments& given) {
     const Parameters none("this method", given, {});
+    heap.work_on_characters(self.text().size());
     return like(heap, self, change(self.text()));
 }
 
 template <bool (*property)(std::string_view)>
 Value asked(Heap& heap, const Value& self, const Arguments& given) {
     const Parameters none("this method", given, {});
-    heap.work(self.text().size());
+    heap.work_on_characters(self.text().size());
     return Value::boolean(property(self.text()));
 }
 
@@ -63,23 +65,26 @@ Value stripped(Heap& heap, const Value& self, const Arguments& given) {
     return text.size() == self.text().size() ? self : like(heap, self, std::string(text));
 }
 
-std::vector<std::string_view> cut_left(std::string_view text, std::string_view separator, int64_t most) {
+std::vector<std::string_view> cut_left(Heap& heap, std::string_view text, std::string_view separator,
+                                       int64_t most) {
+    const Search search(heap, text, separator);
     std::vector<std::string_view> parts;
     size_t at = 0;
-    for (size_t found = 0; most < 0 || static_cast<int64_t>(parts.size()) < most;
-         at = found + separator.size()) {
-        found = text.find(separator, at);
+    while (most < 0 || static_cast<int64_t>(parts.size()) < most) {
+        const size_t found = search.next(at);
         if (found == std::string_view::npos) break;
         parts.push_back(text.substr(at, found - at));
+        at = found + separator.size();
     }
     parts.push_back(text.substr(at));
     return parts;
 }
 
-std::vector<std::string_view> cut_right(std::string_view text, std::string_view separator, int64_t most) {
+std::vector<std::string_view> cut_right(Heap& heap, std::string_view text, std::string_view separator,
+                                        int64_t most) {
     std::vector<std::string_view> parts;
     while (most < 0 || static_cast<int64_t>(parts.size()) < most) {
-        const size_t found = text.rfind(separator);
+        const size_t found = parts.empty() ? find_last(heap, text, separator) : text.rfind(separator);
         if (found == std::string_view::npos) break;
         parts.push_back(text.substr(found + separator.size()));
         text = text.substr(0, found);
@@ -92,16 +97,17 @@ std::vector<std::string_view> cut_right(std::string_view text, std::string_view 
 Value split_any(Heap& heap, const Value& self, const Arguments& given, bool from_right) {
     const Parameters p("split", given, {"sep", "maxsplit"});
     const int64_t most = p.integer(1, -1);
-    heap.work(self.text().size());
-    if (!p.has_value(0))
-        return strings(
-            heap, self,
-            from_right && most >= 0 ? split_space_right(self.text(), most) : split_space(self.text(), most));
+    const std::string& text = self.text();
+    if (!p.has_value(0)) {
+        heap.work_on_characters(text.size());
+        const bool right = from_right && most >= 0;
+        return strings(heap, self, right ? split_space_right(text, most) : split_space(text, most));
+    }
     const std::string& separator = p.text(0);
     if (separator.empty()) throw Failure("empty separator");
     return strings(
         heap, self,
-        from_right ? cut_right(self.text(), separator, most) : cut_left(self.text(), separator, most));
+        from_right ? cut_right(heap, text, separator, most) : cut_left(heap, text, separator, most));
 }
 Value split(Heap& heap, const Value& self, const Arguments& given) {
     return split_any(heap, self, given, false);
@@ -112,7 +118,7 @@ Value rsplit(Heap& heap, const Value& self, const Arguments& given) {
 
 Value split_line(Heap& heap, const Value& self, const Arguments& given) {
     const Parameters p("splitlines", given, {"keepends"});
-    heap.work(self.text().size());
+    heap.work_on_characters(self.text().size());
     return strings(heap, self, split_lines(self.text(), p.flag(0)));
 }
 
@@ -121,14 +127,14 @@ Value partition_any(Heap& heap, const Value& self, const Arguments& given, bool 
     const std::string& text = self.text();
     const std::string& separator = p.text(0);
     if (separator.empty()) throw Failure("empty separator");
-    heap.work(text.size());
-    const size_t found = from_right ? text.rfind(separator) : text.find(separator);
+    const size_t found =
+        from_right ? find_last(heap, text, separator) : Search(heap, text, separator).next(0);
     const bool there = found != std::string::npos;
     const Value whole = like(heap, self, text);
-    const Value nothing = heap.string("");
+    const Value nothing = like(heap, self, "");
     if (!there)
         return from_right ? heap.tuple({nothing, nothing, whole}) : heap.tuple({whole, nothing, nothing});
-    return heap.tuple({like(heap, self, text.substr(0, found)), p[0],
+    return heap.tuple({like(heap, self, text.substr(0, found)), like(heap, self, separator),
                        like(heap, self, text.substr(found + separator.size()))});
 }
 Value partition(Heap& heap, const Value& self, const Arguments& given) {
@@ -191,7 +197,7 @@ int64_t find_at(Heap& heap, const Value& self, const Arguments& given, bool from
     const std::string& sub = p.text(0);
     const Window window = window_of(heap, self, p, 1);
     if (!window.valid) return -1;
-    const size_t at = from_right ? window.text.rfind(sub) : window.text.find(sub);
+    const size_t at = from_right ? find_last(heap, window.text, sub) : Search(heap, window.text, sub).next(0);
     if (at == std::string_view::npos) return -1;
     return window.start + code_point_count(window.text.substr(0, at));
 }
@@ -210,9 +216,8 @@ Value count_text(Heap& heap, const Value& self, const Arguments& given) {
     if (!window.valid) return Value::integer(0);
     if (sub.empty()) return Value::integer(code_point_count(window.text) + 1);
     int64_t n = 0;
-    for (size_t at = window.text.find(sub); at != std::string_view::npos;
-         at = window.text.find(sub, at + sub.size()))
-        n++;
+    const Search search(heap, window.text, sub);
+    for (size_t at = search.next(0); at != std::string_view::npos; at = search.next(at + sub.size())) n++;
     return Value::integer(n);
 }
 
@@ -367,7 +372,7 @@ constexpr Method k_string_methods[] = {
     {"isdigit", &asked<is_digit>},
     {"isidentifier", &asked<is_identifier>},
     {"islower", &asked<is_lower>},
-    {"isnumeric", &asked<is_numeric>},
+    {"isnumeric", nullptr},
     {"isprintable", &asked<printable_text>},
     {"isspace", &asked<space_text>},
     {"istitle", &asked<is_title>},
@@ -490,7 +495,7 @@ const Method* find_method(const Value& self, std::string_view name) {
 std::string replaced(Heap& heap, std::string_view text, std::string_view old, std::string_view replacement,
                      int64_t most) {
     std::string out;
-    heap.work(text.size());
+    const Search search(heap, text, old);
     const auto put = [&](std::string_view part) {
         heap.check_string(out.size() + part.size());
         out += part;
@@ -507,7 +512,7 @@ std::string replaced(Heap& heap, std::string_view text, std::string_view old, st
             at += size;
             continue;
         }
-        const size_t found = text.find(old, at);
+        const size_t found = search.next(at);
         if (found == std::string_view::npos) break;
         put(text.substr(at, found - at));
         put(replacement);

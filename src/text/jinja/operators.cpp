@@ -7,6 +7,7 @@
 #include "text/jinja/format.h"
 #include "text/jinja/heap.h"
 #include "text/jinja/loop.h"
+#include "text/jinja/search.h"
 #include "text/jinja/show.h"
 
 namespace ft::jinja {
@@ -140,7 +141,8 @@ size_t hash_at(const Value& value, int depth) {
         case Kind::sequence: {
             const auto& sequence = value.sequence();
             const SequenceKind kind = comparable_kind(sequence.kind);
-            if (kind == SequenceKind::generator) return std::hash<const void*>{}(value.object());
+            if (kind == SequenceKind::generator || kind == SequenceKind::dict_values)
+                return std::hash<const void*>{}(value.object());
             if (kind != SequenceKind::tuple) break;
             count(value, 16 * (sequence.items.size() + 1));
             size_t hash = 3;
@@ -244,6 +246,7 @@ void no_big_integers(const Value& a, const Value& b) {
 
 Value characters(Heap& heap, const std::string& text) {
     heap.check_items(text.size());
+    heap.work_on_characters(text.size());
     std::vector<Value> items;
     items.reserve(text.size());
     for_code_points(
@@ -302,8 +305,7 @@ bool contains(Heap& heap, const Value& container, const Value& item) {
             if (!item.is_string())
                 throw Failure(
                     fmt::format("'in <string>' requires string as left operand, not {}", type_name(item)));
-            heap.work(container.text().size());
-            return container.text().find(item.text()) != std::string::npos;
+            return Search(heap, container.text(), item.text()).found();
         case Kind::map:
             return container.map().find(item) != nullptr;
         case Kind::range: {
@@ -317,6 +319,8 @@ bool contains(Heap& heap, const Value& container, const Value& item) {
             return offset % range.step == 0 && offset / range.step >= 0 && offset / range.step < range.count;
         }
         case Kind::sequence: {
+            if (container.is_sequence(SequenceKind::dict_keys))
+                hash_of(item);  // fails where a key could not be
             const Value items = items_of(heap, container);
             for (const Value& each : items.sequence().items) {
                 heap.work(16);
@@ -395,6 +399,7 @@ Value items_of(Heap& heap, const Value& value) {
             return characters(heap, value.text());
         case Kind::sequence: {
             auto& sequence = value.as<SequenceObject>();
+            heap.work(sequence.items.size() * sizeof(Value));  // whoever asks looks at each
             if (sequence.kind != SequenceKind::generator) return value;
             if (sequence.consumed) return heap.list({});
             sequence.consumed = true;

@@ -33,11 +33,11 @@ ExpressionPtr Parser::parse_plain_expression() {
 
 // One expression, or several with commas between them: a tuple. In brackets nothing at all is the empty
 // tuple.
-ExpressionPtr Parser::parse_tuple(bool with_choice, bool in_brackets, TupleEnd end) {
+ExpressionPtr Parser::parse_tuple(bool with_choice, bool in_brackets) {
     const int line = current_.line;
     const auto ended = [&] {
         return current_.is(TokenKind::print_end) || current_.is(TokenKind::block_end) ||
-               current_.is_symbol(")") || (end == TupleEnd::recursive && current_.is_name("recursive"));
+               current_.is_symbol(")");
     };
     auto tuple = std::make_unique<SequenceExpression>(true, line);
     bool comma = false;

@@ -31,11 +31,14 @@ Parser::Nested::Nested(Parser& parser) : parser_(parser) {
 Template Parser::run() {
     Template parsed;
     try {
-        parsed.body = parse_block({}, "", 0);
+        const NewNames top(*this, &parsed.body.own);
+        parsed.body.statements = parse_block({}, "", 0);
     } catch (const Failure& failure) {
         if (failure.line != 0) throw;
         throw Failure(failure.what(), current_.line);
     }
+    parsed.owned.resize(names_.size());
+    resolve_own_names(parsed.owned);
     parsed.names = std::move(names_);
     return parsed;
 }
@@ -95,14 +98,50 @@ NameId Parser::load_name(const std::string& name) {
     for (size_t i = 0; i < std::size(k_special_names); i++)
         if (name == k_special_names[i])
             for (MacroNames& macro : macros_) macro.read[i] = macro.read[i] || !macro.set[i];
-    return intern(name);
+    const NameId id = intern(name);
+    names_here().mentioned.try_emplace(id, false);
+    return id;
 }
 
-NameId Parser::store_name(const std::string& name) {
+void Parser::store_name(NameId name) {
     for (size_t i = 0; i < std::size(k_special_names); i++)
-        if (name == k_special_names[i])
+        if (names_[name] == k_special_names[i])
             for (MacroNames& macro : macros_) macro.set[i] = true;
-    return intern(name);
+    names_here().mentioned.try_emplace(name, names_here().if_depth == 0);
+}
+
+void Parser::store(const Target& target, bool parameter) {
+    if (target.kind == Target::Kind::several) {
+        for (const Target& item : target.items) store(item, parameter);
+    } else if (target.kind == Target::Kind::name) {
+        store_name(target.name);
+        if (parameter) names_here().mentioned[target.name] = false;
+    } else {
+        load_name(names_[target.name]);
+    }
+}
+
+// A block owns a name that it sets first when no block around it mentions that name. Blocks come in the order
+// in which they open, so those around one are the last ones that are still open.
+void Parser::resolve_own_names(std::vector<bool>& owned) {
+    std::vector<int> open;
+    std::vector<int> mentions(names_.size(), 0);  // by NameId: open blocks that mention it
+    for (int i = 0; i < static_cast<int>(blocks_.size()); i++) {
+        Names& block = blocks_[static_cast<size_t>(i)];
+        while (!open.empty() && open.back() != block.outer) {
+            for (const auto& [name, unused] : blocks_[static_cast<size_t>(open.back())].mentioned)
+                mentions[name]--;
+            open.pop_back();
+        }
+        for (const auto& [name, set_first] : block.mentioned) {
+            if (set_first && mentions[name] == 0 && block.own != nullptr) {
+                block.own->push_back(name);
+                owned[name] = true;
+            }
+            mentions[name]++;
+        }
+        open.push_back(i);
+    }
 }
 
 // Statements until one of the `ends` tags, whose name is then the current token; without ends until the
@@ -192,6 +231,8 @@ std::unique_ptr<Statement> Parser::parse_if() {
     auto statement = std::make_unique<IfStatement>(line);
     const bool was_soft = std::exchange(soft_, true);
     std::string ended;
+    const int here = names_now_;
+    names_here().if_depth++;
     do {
         IfStatement::Branch& branch = statement->branches.emplace_back();
         branch.test = parse_tuple(false, false);
@@ -204,18 +245,18 @@ std::unique_ptr<Statement> Parser::parse_if() {
         statement->otherwise = parse_block({"endif"}, "if", line);
         take();
     }
+    blocks_[static_cast<size_t>(here)].if_depth--;
     soft_ = was_soft;
     return statement;
 }
 
-// A body with variables of its own.
-Block Parser::parse_inner_block(std::initializer_list<std::string_view> ends, std::string_view tag,
-                                int tag_line) {
+// The names of the body are open already.
+void Parser::parse_body(Body& body, std::initializer_list<std::string_view> ends, std::string_view tag,
+                        int tag_line) {
     expect_block_end();
     const bool was_soft = std::exchange(soft_, false);
-    Block block = parse_block(ends, tag, tag_line);
+    body.statements = parse_block(ends, tag, tag_line);
     soft_ = was_soft;
-    return block;
 }
 
 std::unique_ptr<Statement> Parser::parse_for() {
@@ -223,14 +264,23 @@ std::unique_ptr<Statement> Parser::parse_for() {
     auto statement = std::make_unique<ForStatement>(line);
     statement->target = parse_target(false);
     if (!accept_name("in")) fail(fmt::format("expected token 'in', got '{}'", describe(current_)));
-    statement->items = parse_tuple(false, false, TupleEnd::recursive);
-    if (accept_name("if")) statement->filter = parse_expression();
+    statement->items = parse_tuple(false, false);
+    if (accept_name("if")) {
+        const NewNames names(*this, nullptr);
+        store(statement->target, true);
+        statement->filter = parse_expression();
+    }
     statement->recursive = accept_name("recursive");
-    loops_++;
-    statement->body = parse_inner_block({"endfor", "else"}, "for", line);
-    loops_--;
+    {
+        const NewNames names(*this, &statement->body.own);
+        store(statement->target, true);
+        loops_++;
+        parse_body(statement->body, {"endfor", "else"}, "for", line);
+        loops_--;
+    }
     if (take().text == "else") {
-        statement->otherwise = parse_inner_block({"endfor"}, "for", line);
+        const NewNames names(*this, &statement->otherwise.own);
+        parse_body(statement->otherwise, {"endfor"}, "for", line);
         take();
     }
     return statement;
@@ -243,12 +293,17 @@ std::unique_ptr<Statement> Parser::parse_set() {
         auto statement = std::make_unique<SetStatement>(line);
         statement->target = std::move(target);
         statement->value = parse_tuple(true, false);
+        store(statement->target);
         return statement;
     }
     auto statement = std::make_unique<SetBlockStatement>(line);
     statement->target = std::move(target);
     statement->filters = parse_filter_list();
-    statement->body = parse_inner_block({"endset"}, "set", line);
+    store(statement->target);
+    const NewNames names(*this, &statement->body.own);
+    const int outer_loops = std::exchange(loops_, 0);  // no break leaves a body whose text is wanted
+    parse_body(statement->body, {"endset"}, "set", line);
+    loops_ = outer_loops;
     take();
     return statement;
 }
@@ -284,10 +339,10 @@ Target Parser::parse_one_target(bool with_attribute) {
         take();
         target.kind = Target::Kind::attribute;
         target.attribute = expect_any_name();
-        target.name = load_name(name.text);
+        target.name = intern(name.text);
         return target;
     }
-    target.name = store_name(name.text);
+    target.name = intern(name.text);
     return target;
 }
 
@@ -300,7 +355,7 @@ Target Parser::parse_target(bool with_attribute) {
     several.kind = Target::Kind::several;
     several.items.push_back(std::move(first));
     while (accept_symbol(",")) {
-        if (current_.is_name("in") || current_.is_symbol("=") || current_.is(TokenKind::block_end)) break;
+        if (current_.is_symbol("=") || current_.is(TokenKind::block_end)) break;
         several.items.push_back(parse_one_target(false));
     }
     return several;
@@ -314,7 +369,9 @@ void Parser::parse_parameters(MacroStatement& macro) {
         Parameter parameter;
         parameter.name = expect_any_name();
         if (parameter.name == "caller") fail_at("a parameter named 'caller' is not supported", name.line);
-        parameter.id = store_name(parameter.name);
+        parameter.id = intern(parameter.name);
+        store_name(parameter.id);
+        names_here().mentioned[parameter.id] = false;
         if (accept_symbol("=")) parameter.otherwise = parse_expression();
         else if (!macro.parameters.empty() && macro.parameters.back().otherwise)
             fail("non-default argument follows default argument");
@@ -326,7 +383,7 @@ void Parser::parse_parameters(MacroStatement& macro) {
 void Parser::parse_macro_body(MacroStatement& macro, std::string_view end, std::string_view tag) {
     macros_.emplace_back();
     const int outer_loops = std::exchange(loops_, 0);
-    macro.body = parse_inner_block({end}, tag, macro.line);
+    parse_body(macro.body, {end}, tag, macro.line);
     take();
     loops_ = outer_loops;
     const MacroNames names = macros_.back();
@@ -339,7 +396,9 @@ void Parser::parse_macro_body(MacroStatement& macro, std::string_view end, std::
 std::unique_ptr<Statement> Parser::parse_macro() {
     auto macro = std::make_unique<MacroStatement>(take().line);
     macro->name = expect_any_name();
-    macro->id = store_name(macro->name);
+    macro->id = intern(macro->name);
+    store_name(macro->id);
+    const NewNames names(*this, &macro->body.own);
     parse_parameters(*macro);
     parse_macro_body(*macro, "endmacro", "macro");
     return macro;
@@ -349,8 +408,13 @@ std::unique_ptr<Statement> Parser::parse_call_block() {
     auto statement = std::make_unique<CallStatement>(take().line);
     statement->caller = std::make_unique<MacroStatement>(statement->line);
     statement->caller->name = "caller";
+    // The call belongs to the block around, the parameters to the body.
+    const int outside = names_now_;
+    const NewNames names(*this, &statement->caller->body.own);
     if (current_.is_symbol("(")) parse_parameters(*statement->caller);
+    const int inside = std::exchange(names_now_, outside);
     ExpressionPtr call = parse_expression();
+    names_now_ = inside;
     auto* chain = call->kind == ExpressionKind::chain ? static_cast<ChainExpression*>(call.get()) : nullptr;
     if (chain == nullptr || chain->links.back().kind != LinkKind::call) fail("expected call");
     statement->call.reset(static_cast<ChainExpression*>(call.release()));
@@ -362,7 +426,10 @@ std::unique_ptr<Statement> Parser::parse_filter_block() {
     auto statement = std::make_unique<FilterStatement>(take().line);
     statement->filters.push_back(parse_filter());
     for (Link& link : parse_filter_list()) statement->filters.push_back(std::move(link));
-    statement->body = parse_inner_block({"endfilter"}, "filter", statement->line);
+    const NewNames names(*this, &statement->body.own);
+    const int outer_loops = std::exchange(loops_, 0);
+    parse_body(statement->body, {"endfilter"}, "filter", statement->line);
+    loops_ = outer_loops;
     take();
     return statement;
 }
@@ -376,7 +443,9 @@ std::unique_ptr<Statement> Parser::parse_with() {
         ExpressionPtr value = parse_expression();
         statement->variables.emplace_back(std::move(target), std::move(value));
     }
-    statement->body = parse_inner_block({"endwith"}, "with", statement->line);
+    const NewNames names(*this, &statement->body.own);
+    for (const auto& [target, unused] : statement->variables) store(target, true);
+    parse_body(statement->body, {"endwith"}, "with", statement->line);
     take();
     return statement;
 }
@@ -384,7 +453,8 @@ std::unique_ptr<Statement> Parser::parse_with() {
 std::unique_ptr<Statement> Parser::parse_generation() {
     auto statement = std::make_unique<ScopedStatement>(take().line);
     const int outer_loops = std::exchange(loops_, 0);  // the reference makes a function of the body
-    statement->body = parse_inner_block({"endgeneration"}, "generation", statement->line);
+    const NewNames names(*this, &statement->body.own);
+    parse_body(statement->body, {"endgeneration"}, "generation", statement->line);
     loops_ = outer_loops;
     take();
     return statement;

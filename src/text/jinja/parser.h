@@ -37,15 +37,15 @@ class Parser {
     void parse_macro_body(MacroStatement& macro, std::string_view end, std::string_view tag);
     Target parse_target(bool with_attribute);
     Target parse_one_target(bool with_attribute);
-    Block parse_inner_block(std::initializer_list<std::string_view> ends, std::string_view tag, int tag_line);
+    void parse_body(Body& body, std::initializer_list<std::string_view> ends, std::string_view tag,
+                    int tag_line);
     void expect_block_end();
     [[noreturn]] void unknown_tag(const Token& name);
 
     // ---- expressions
-    enum class TupleEnd : uint8_t { closing, recursive };
     ExpressionPtr parse_expression();        // with a if b else c
     ExpressionPtr parse_plain_expression();  // without
-    ExpressionPtr parse_tuple(bool with_choice, bool in_brackets, TupleEnd end = TupleEnd::closing);
+    ExpressionPtr parse_tuple(bool with_choice, bool in_brackets);
     ExpressionPtr parse_logic(bool all);
     ExpressionPtr parse_not();
     ExpressionPtr parse_compare();
@@ -84,7 +84,9 @@ class Parser {
 
     NameId intern(const std::string& name);
     NameId load_name(const std::string& name);
-    NameId store_name(const std::string& name);
+    void store_name(NameId name);
+    void store(const Target& target, bool parameter = false);
+    void resolve_own_names(std::vector<bool>& owned);
 
     // Counts one level of nesting while it lives.
     class Nested {
@@ -104,6 +106,30 @@ class Parser {
         bool set[3] = {false, false, false};
     };
 
+    // The names that a block with variables of its own mentions. Blocks are numbered as they open.
+    struct Names {
+        int outer = -1;
+        std::vector<NameId>* own = nullptr;
+        int if_depth = 0;
+        std::unordered_map<NameId, bool> mentioned;  // true: set before it is read, not only inside an if
+    };
+    // Opens such a block while it lives. own may be null where the block can set nothing.
+    class NewNames {
+     public:
+        NewNames(Parser& parser, std::vector<NameId>* own) : parser_(parser), before_(parser.names_now_) {
+            parser_.blocks_.push_back({before_, own, 0, {}});
+            parser_.names_now_ = static_cast<int>(parser_.blocks_.size()) - 1;
+        }
+        ~NewNames() { parser_.names_now_ = before_; }
+        NewNames(const NewNames&) = delete;
+        NewNames& operator=(const NewNames&) = delete;
+
+     private:
+        Parser& parser_;
+        int before_;
+    };
+    Names& names_here() { return blocks_[static_cast<size_t>(names_now_)]; }
+
     Lexer lexer_;
     Token current_;
     Token next_;
@@ -113,6 +139,8 @@ class Parser {
     bool soft_ =
         false;  // inside an if or a choice: unknown filters and tests fail only when they are reached
     std::vector<MacroNames> macros_;
+    std::vector<Names> blocks_;
+    int names_now_ = -1;
     std::unordered_map<std::string, NameId> ids_;
     std::vector<std::string> names_;
 };

@@ -63,9 +63,8 @@ void append_entries(Heap& heap, std::string& out, const Entries& entries, Key ke
 }
 
 void append_range(std::string& out, const RangeObject& range) {
-    const int64_t stop = range.start + range.count * range.step;
-    out += range.step == 1 ? fmt::format("range({}, {})", range.start, stop)
-                           : fmt::format("range({}, {}, {})", range.start, stop, range.step);
+    out += range.step == 1 ? fmt::format("range({}, {})", range.start, range.stop)
+                           : fmt::format("range({}, {}, {})", range.start, range.stop, range.step);
 }
 
 std::string escaped(char32_t c) {
@@ -108,6 +107,7 @@ void append_text(Heap& heap, std::string& out, const Value& value) {
         return;
     }
     heap.check_string(out.size() + value.text().size());
+    heap.work(value.text().size());
     out += value.text();
 }
 
@@ -146,7 +146,7 @@ void append_repr(Heap& heap, std::string& out, const Value& value, int depth) {
             out += "Undefined";
             break;
         case Kind::string:
-            heap.work(value.text().size());
+            heap.work_on_characters(value.text().size());
             out +=
                 value.string_object().markup ? "Markup(" + quoted(value.text()) + ")" : quoted(value.text());
             break;

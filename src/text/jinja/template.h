@@ -10,8 +10,9 @@
 namespace ft::jinja {
 
 struct Template {
-    Block body;
+    Body body;
     std::vector<std::string> names;  // by NameId
+    std::vector<bool> owned;         // by NameId: some Body has it among its own
 };
 
 // Fails (Failure with the line) where the source is no template, nests deeper than k_max_nesting, or uses a

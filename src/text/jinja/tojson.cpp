@@ -137,7 +137,8 @@ class JsonWriter {
 
     void text(const std::string& text) {
         heap_.check_string(out_.size() + text.size() + 2);
-        heap_.work(text.size());
+        if (form_.ascii) heap_.work_on_characters(text.size());
+        heap_.work(4 * text.size());
         out_ += '"';
         if (form_.ascii) {
             for_code_points(text, [&](char32_t c, std::string_view bytes) { return wide(c, bytes), true; });

@@ -163,8 +163,9 @@ struct MapObject : Object {
 };
 
 struct RangeObject : Object {
-    RangeObject(int64_t first, int64_t by, int64_t n) : start(first), step(by), count(n) {}
-    int64_t start, step, count;
+    RangeObject(int64_t first, int64_t end, int64_t by, int64_t n)
+        : start(first), stop(end), step(by), count(n) {}
+    int64_t start, stop, step, count;
     int64_t at(int64_t i) const { return start + i * step; }
 };
 

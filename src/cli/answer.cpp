@@ -21,7 +21,7 @@ Status check_room(const AnswerRequest& request) {
     return Error{Code::too_large,
                  fmt::format("the prompt has {} tokens, but the context has room for {}, answer included", n,
                              request.n_ctx),
-                 "Shorten it, or take a larger --ctx."};
+                 "Shorten it, or choose a longer context with --ctx where the model has one."};
 }
 
 // In blocks where somebody watches; the logits do not depend on the blocks.

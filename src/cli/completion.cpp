@@ -79,7 +79,7 @@ _freetoken() {{
 {}    esac
     case $word in
         -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
-        *) compopt -o filenames; COMPREPLY=($(compgen -f -- "$word")) ;;
+        *) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac
 }}
 complete -F _freetoken freetoken

@@ -38,5 +38,7 @@ Action define_tokenize(CLI::App& app);
 Action define_detokenize(CLI::App& app);
 Action define_render(CLI::App& app);
 Action define_bench(CLI::App& app);
+Action define_trace(CLI::App& app);
+Action define_simulate(CLI::App& app);
 
 }  // namespace ft::cli

@@ -17,6 +17,8 @@ constexpr Command k_commands[] = {
     {"render", "chat templates with contexts to texts, as JSON lines", &define_render},
     {"perplexity", "how well a model predicts a text", &define_perplexity},
     {"bench", "speed of prompt and generation", &define_bench},
+    {"trace", "which experts a model chooses while it answers", &define_trace},
+    {"simulate", "what cache policies would have hit on a trace", &define_simulate},
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class LiveSequence : public Sequence {
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) override;
     std::span<const float> logits() const override { return session_->logits(); }
     int64_t n_past() const override { return session_->n_past(); }
+    Session& session() { return *session_; }
 
  private:
     std::unique_ptr<Session> session_;

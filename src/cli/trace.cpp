@@ -1,0 +1,135 @@
+// freetoken trace: which experts each layer chose while a prompt was answered, for `freetoken simulate`
+// (docs/formats/routing_trace.md).
+#include "tiers/trace.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "cli/conversation.h"
+#include "cli/interrupt.h"
+#include "cli/model_flags.h"
+#include "cli/run_model.h"
+#include "engine/engine.h"
+#include "gguf/roles.h"
+#include "gguf/summary.h"
+#include "io/output_file.h"
+
+namespace ft::cli {
+
+namespace {
+
+struct TraceFlags {
+    std::string prompt, output;
+    bool raw = false;
+};
+
+// The mixture layers of a file: number in the file -> bytes of one expert.
+std::map<int, uint64_t> mixture_layers(const Gguf& file, const Summary& summary) {
+    std::map<int, uint64_t> layers;
+    for (const TensorInfo& tensor : file.tensors()) {
+        const int64_t layer = layer_of(tensor.name);
+        const bool runs = layer >= 0 && layer < summary.n_layers.value_or(layer + 1);
+        if (runs && tensor.name.find("_exps.weight") != std::string::npos)
+            layers[static_cast<int>(layer)] += tensor.bytes / static_cast<uint64_t>(summary.n_experts);
+    }
+    return layers;
+}
+
+// What a trace says of a model before its first row, and where its layers are counted from.
+struct TraceShape {
+    Trace header;
+    std::map<int, int> ordinal;  // number in the file -> among the mixture layers
+};
+
+Expected<TraceShape> trace_shape(const std::string& path) {
+    const Expected<Gguf> file = Gguf::open(path);
+    if (!file) return file.error();
+    const Summary summary = summarise(*file);
+    const std::map<int, uint64_t> layers =
+        summary.n_experts > 0 ? mixture_layers(*file, summary) : std::map<int, uint64_t>();
+    if (layers.empty())
+        return Error{Code::unsupported,
+                     fmt::format("{}: the model has no experts, so nothing is routed", path_text(path)),
+                     "Name a mixture-of-experts model."};
+    TraceShape shape;
+    shape.header.model =
+        summary.name.empty() ? std::filesystem::path(path).filename().string() : summary.name;
+    shape.header.n_layers = static_cast<int>(layers.size());
+    shape.header.n_experts = static_cast<int>(summary.n_experts);
+    shape.header.top_k = static_cast<int>(summary.n_experts_used);
+    for (const auto& [layer, bytes] : layers) {
+        shape.ordinal.emplace(layer, static_cast<int>(shape.ordinal.size()));
+        shape.header.expert_bytes.push_back(bytes);
+    }
+    return shape;
+}
+
+Expected<std::vector<int32_t>> prompt_ids(const RunModel& model, const TraceFlags& flags) {
+    if (flags.raw) return raw_prompt(*model.tokenizer, flags.prompt).ids;
+    Conversation conversation(*model.chat_template, *model.tokenizer, std::nullopt);
+    if (model.settings.has("inference.system"))
+        conversation.set_system(model.settings.text("inference.system"));
+    conversation.add_user(flags.prompt);
+    Expected<Prompt> prompt = conversation.prompt();
+    if (!prompt) return prompt.error();
+    return std::move(prompt->ids);
+}
+
+Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
+    for (const Status& s : {require_flag(flags.prompt, "-p TEXT"), require_flag(flags.output, "-o TRACE")})
+        if (!s) return s.error();
+    Expected<TraceShape> shape = trace_shape(choice.path);
+    if (!shape) return shape.error();
+    Expected<OutputFile> output = OutputFile::create(flags.output);
+    if (!output) return output.error();
+    Expected<RunModel> model = load_run_model(choice, flags.raw);
+    if (!model) return model.error();
+    const Expected<std::vector<int32_t>> ids = prompt_ids(*model, flags);
+    if (!ids) return ids.error();
+
+    shape->header.n_prompt = static_cast<int64_t>(ids->size());
+    TraceRecorder recorder(std::move(shape->header));
+    model->sequence->session().set_route_sink([&](const Route& route) {
+        recorder.add(shape->ordinal.at(route.layer), route.position, route.experts);
+    });
+    AnswerRequest request;
+    request.prompt = *ids;
+    request.sampling = model->sampling;
+    if (model->settings.has("inference.max_tokens"))
+        request.max_tokens = model->settings.integer("inference.max_tokens");
+    request.n_ctx = model->engine->n_ctx();
+    request.stop = &interrupted();
+    catch_interrupts();
+    const auto is_end = [&](int32_t id) { return model->tokenizer->is_end(id); };
+    const auto emit = [](int32_t) { return true; };
+    const Expected<Answer> answer = generate(*model->sequence, request, is_end, emit);
+    if (!answer) return answer.error();
+
+    const Trace trace = recorder.finish();
+    const std::string text = trace_text(trace);
+    if (Status s = output->write(std::as_bytes(std::span(text))); !s) return s.error();
+    if (Status s = output->commit(); !s) return s.error();
+    log("trace", "{} prompt tokens, {} of the answer; one token asks for {} experts, {:.1f} MiB",
+        trace.n_prompt, trace.n_tokens - trace.n_prompt, trace.demand_slots(),
+        static_cast<double>(trace.demand_bytes()) / static_cast<double>(k_mib));
+    return answer->end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
+}
+
+}  // namespace
+
+Action define_trace(CLI::App& app) {
+    const auto model_flags = add_model_flags(app, Use::answering);
+    const auto flags = std::make_shared<TraceFlags>();
+    app.add_option("-p,--prompt", flags->prompt, "the text to answer")->type_name("TEXT");
+    app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
+    app.add_option("-o,--output", flags->output, "file for the trace");
+    return [=] {
+        return with_model(*model_flags, [&](const ModelChoice& choice) { return record(choice, *flags); });
+    };
+}
+
+}  // namespace ft::cli

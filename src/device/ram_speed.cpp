@@ -46,10 +46,12 @@ double measure_ram_read(int threads, double seconds) {
         std::fill(mine, mine + part, std::byte{1});
         ready++;
         while (!go) std::this_thread::yield();
-        for (uint64_t at = 0; now_seconds() - start<seconds; at = at + 2 * k_step> part ? 0 : at + k_step) {
+        uint64_t at = 0;
+        do {
             kept ^= sum_of(reinterpret_cast<const uint64_t*>(mine + at), k_step / sizeof(uint64_t));
             bytes += k_step;
-        }
+            at = at + 2 * k_step > part ? 0 : at + k_step;
+        } while (now_seconds() - start < seconds);
     };
     std::vector<std::jthread> others;
     for (uint64_t i = 0; i < n_thread; i++) others.emplace_back(work, i);

@@ -28,7 +28,7 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
         return Error{Code::too_large,
                      fmt::format("a context of {} tokens is needed, but the model was made for {}", n_ctx,
                                  n_ctx_model),
-                     fmt::format("Choose --ctx {} or less, and no longer text.", n_ctx_model)};
+                     fmt::format("Shorten the text, or choose --ctx {} or less.", n_ctx_model)};
     return n_ctx;
 }
 
@@ -82,6 +82,8 @@ struct Session::State {
                 route_sink(route);
             };
         else engine.ops->on_route = nullptr;
+        if (engine.cache)
+            if (Status s = engine.model->check_files(); !s) return s;
         const CacheStats before = engine.stats();
         const Status status = engine.model->forward(*engine.ops, {&slice, 1}, ids);
         stats += engine.stats() - before;

@@ -95,11 +95,10 @@ LineEditor::Line read_text(const ChatHooks& hooks) {
 Expected<int> run_chat(const ChatHooks& hooks) {
     for (;;) {
         const LineEditor::Line line = read_text(hooks);
+        if (line.kind != LineEditor::Line::Kind::text)
+            hooks.say("");  // the cursor stands behind a half-typed line
         if (line.kind == LineEditor::Line::Kind::end) return 0;
-        if (line.kind == LineEditor::Line::Kind::interrupted) {
-            hooks.say("");  // the half-typed line is dropped
-            continue;
-        }
+        if (line.kind == LineEditor::Line::Kind::interrupted) continue;
         if (line.text.find_first_not_of(" \t\n") == std::string::npos) continue;
         if (is_command(line.text)) {
             if (run_command(hooks, line.text) == Next::leave) return 0;

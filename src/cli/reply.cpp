@@ -34,7 +34,10 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     if (!answer) return answer.error();
     if (!finished) answer->end = AnswerEnd::unheard;
     answer->timings.load_ms = model.engine->load_ms();
-    answer->timings.bytes_per_token = model.engine->bytes_per_token();
+    // The first token comes from the prompt's logits: its weights were read before the clock of the answer
+    // started.
+    const auto n = static_cast<uint64_t>(answer->timings.predicted_n);
+    if (n > 0) answer->timings.bytes_per_token = model.engine->bytes_per_token() * (n - 1) / n;
     return Reply{std::move(*answer), printer.text(), printer.thinking(), watch.share()};
 }
 

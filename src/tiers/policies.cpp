@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tiers/half_life.h"
 #include "tiers/policy.h"
 #include "tiers/policy_residents.h"
 
@@ -143,5 +144,11 @@ const PolicyRow* find_policy(std::string_view name) {
 }
 
 const char* const k_default_policy = "lfu";
+
+double half_life_for(int64_t n_slots, int64_t demand) {
+    const double halves =
+        0.5 * static_cast<double>(demand) / static_cast<double>(std::max<int64_t>(n_slots, 1));
+    return PolicyOptions().half_life * std::clamp(halves, 1.0, 2.0);
+}
 
 }  // namespace ft

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tiers/half_life.h"
+
 namespace ft {
 
 namespace {
@@ -50,6 +52,14 @@ TEST(Policy, CountsDecayByTheHalfLife) {
         policy->placed(0, 0, 0), policy->placed(0, 1, 1);
         EXPECT_EQ(policy->victim(0, k_any), age < 32 ? 1 : 0);
     }
+}
+
+TEST(Policy, SmallCachesRememberLonger) {
+    EXPECT_EQ(half_life_for(1000, 100), 16);
+    EXPECT_EQ(half_life_for(50, 100), 16);
+    EXPECT_EQ(half_life_for(40, 100), 20);
+    EXPECT_EQ(half_life_for(25, 100), 32);
+    EXPECT_EQ(half_life_for(0, 100), 32);
 }
 
 TEST(Policy, TheGuardKeepsACheckedExpertOutAndCanBeSwitchedOff) {

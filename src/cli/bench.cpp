@@ -123,6 +123,7 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
         result.timings.predicted_ms = p.ms;
         result.hash = XXH3_64bits_withSeed(&p.hash, sizeof p.hash, result.hash);
     }
+    if (!engine.experts_resident()) result.timings.experts = (*session)->expert_stats();
     result.timings.load_ms = engine.load_ms();
     result.timings.bytes_per_token = engine.bytes_per_token();
     return result;
@@ -147,6 +148,11 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
                           t.predicted_per_second(), t.read_gb_per_second()));
     write_out(fmt::format("load {:.0f} ms, peak memory {:.0f} MiB, {} threads, {}, logits {:016x}\n",
                           t.load_ms, mib, engine.threads(), engine.kernels_name(), r.hash));
+    if (t.experts)
+        write_out(fmt::format(
+            "experts     {:.1f} % in RAM when asked for, {:.2f} GB read, {:.1f} s waited for the drive\n",
+            100 * t.experts->hit_rate(), static_cast<double>(t.experts->bytes_read) / 1e9,
+            t.experts->wait_seconds));
     if (r.foreign_cpu > 0.03)
         write_out(fmt::format(
             "Other programs used {:.0f} % of the processors meanwhile: the figures are too low.\n",

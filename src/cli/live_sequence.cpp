@@ -18,6 +18,10 @@ void LiveSequence::keep_prefix_of(std::span<const int32_t> ids) {
 
 Status LiveSequence::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) {
     const Status fed = session_->feed(ids, stop);
+    if (session_->n_past() < static_cast<int64_t>(fed_.size())) {  // a failed read emptied the session
+        fed_.clear();
+        return fed;
+    }
     const auto kept =
         static_cast<size_t>(session_->n_past()) - fed_.size();  // fewer than all where it was stopped
     fed_.insert(fed_.end(), ids.begin(),

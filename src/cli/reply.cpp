@@ -10,6 +10,7 @@ namespace ft::cli {
 
 Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style) {
     const ForeignCpu watch;
+    const CacheStats before = model.engine->expert_stats();
     AnswerPrinter printer(style, prompt.inside_thinking, write_out);
     TextStream stream(*model.tokenizer, false);
     std::optional<ProgressBar> bar(std::in_place, "reading the prompt");
@@ -38,15 +39,22 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     // started.
     const auto n = static_cast<uint64_t>(answer->timings.predicted_n);
     if (n > 0) answer->timings.bytes_per_token = model.engine->bytes_per_token() * (n - 1) / n;
+    if (!model.engine->experts_resident()) answer->timings.experts = model.engine->expert_stats() - before;
     return Reply{std::move(*answer), printer.text(), printer.thinking(), watch.share()};
 }
 
 std::string statistics_line(const Timings& t) {
-    return fmt::format(
+    std::string line = fmt::format(
         "prompt {} tokens, {:.1f} tok/s; first token after {:.0f} ms; answer {} tokens, {:.1f} tok/s; "
         "{:.1f} GB/s read",
         t.prompt_n, t.prompt_per_second(), t.ttft_ms, t.predicted_n, t.predicted_per_second(),
         t.read_gb_per_second());
+    if (t.experts)
+        line +=
+            fmt::format("; {:.0f} % of experts in RAM, {:.2f} GB read from the drive, {:.1f} s waited for it",
+                        100 * t.experts->hit_rate(), static_cast<double>(t.experts->bytes_read) / 1e9,
+                        t.experts->wait_seconds);
+    return line;
 }
 
 std::string still_thinking_line() {

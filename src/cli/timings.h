@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "tiers/cache_stats.h"
 
 namespace ft::cli {
 
@@ -13,7 +16,8 @@ struct Timings {
     double predicted_ms = 0;
     double ttft_ms = 0;  // time to the first token
     double load_ms = 0;
-    uint64_t bytes_per_token = 0;  // of weights, read for each generated token
+    uint64_t bytes_per_token = 0;            // of weights, read for each generated token
+    std::optional<CacheStats> experts = {};  // where RAM holds only some of them
 
     double prompt_per_second() const {
         return prompt_ms > 0 ? static_cast<double>(prompt_n) * 1e3 / prompt_ms : 0.0;

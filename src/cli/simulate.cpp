@@ -9,6 +9,7 @@
 #include "device/cpu.h"
 #include "io/file.h"
 #include "io/output_file.h"
+#include "tiers/half_life.h"
 
 namespace ft::cli {
 
@@ -17,7 +18,7 @@ namespace {
 struct SimulateFlags {
     std::string trace, svg;
     bool json = false, no_guard = false;
-    double half_life = PolicyOptions().half_life;
+    double half_life = 0;  // 0: by the size of the cache
     std::vector<int64_t> slots;
 };
 
@@ -41,12 +42,15 @@ Simulation simulate_trace(const Trace& trace, const SimulateFlags& flags) {
     for (const ReplayPolicy& policy : replay_policies())
         out.lines.push_back({policy, std::vector<ReplayCounts>(out.sizes.size())});
     const Replayer replayer(trace, classes);
-    const PolicyOptions options{.half_life = flags.half_life, .guard = !flags.no_guard};
     ThreadPool pool(physical_cores());
     pool.run(static_cast<int>(out.lines.size() * out.sizes.size()), [&](int chunk, int) {
         Simulation::Line& line = out.lines[static_cast<size_t>(chunk) / out.sizes.size()];
         const size_t size = static_cast<size_t>(chunk) % out.sizes.size();
-        line.counts[size] = replayer.run(line.policy, out.sizes[size].slots, options);
+        const int64_t slots = out.sizes[size].slots;
+        const double half_life =
+            flags.half_life > 0 ? flags.half_life : half_life_for(slots, out.demand_slots);
+        line.counts[size] =
+            replayer.run(line.policy, slots, {.half_life = half_life, .guard = !flags.no_guard});
     });
     return out;
 }
@@ -84,7 +88,8 @@ Action define_simulate(CLI::App& app) {
                    "sizes to try, in experts, as N,N,… (default: by one token's demand)")
         ->delimiter(',')
         ->check(CLI::Range(int64_t{1}, int64_t{k_most_trace_layers} * k_most_trace_experts));
-    app.add_option("--half-life", flags->half_life, "steps after which lfu counts a use half (default 16)")
+    app.add_option("--half-life", flags->half_life,
+                   "steps after which lfu counts a use half (default 16; 32 for very small caches)")
         ->check(CLI::Range(0.01, 1e6));
     app.add_flag("--no-guard", flags->no_guard, "let every missed expert enter the cache");
     return [flags] { return simulate(*flags); };

@@ -12,6 +12,7 @@
 #include "gguf/gguf.h"
 #include "model/model.h"
 #include "tiers/expert_cache.h"
+#include "tiers/half_life.h"
 #include "tiers/plan.h"
 
 namespace ft {
@@ -178,6 +179,7 @@ Status Engine::State::make_cache(const LoadOptions& options) {
     }
     ExpertRecords records = model->expert_records();
     const ModelShape shape = model_shape(file, *model, kv_type);
+    how.policy_options.half_life = half_life_for(plan.n_ram_slots(), shape.demand_slots());
     for (size_t i = 0; i < records.size(); i++) records[i].size_class = shape.mixtures[i].expert_class;
     auto made = ExpertCache::create(std::move(records), plan.ram_slots, how);
     if (!made) return made.error();

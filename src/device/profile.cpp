@@ -22,6 +22,9 @@ Between between(const std::vector<double>& points, double x) {
     return {points.size() - 1, points.size() - 1, 0};
 }
 
+constexpr double k_busy = 0.25;
+constexpr int64_t k_try_again_seconds = 600;
+
 double mix(double a, double b, double share) { return a + (b - a) * share; }
 
 }  // namespace
@@ -51,6 +54,10 @@ double DriveProfile::best_gb_per_second() const {
     double best = 0;
     for (const DriveRate& rate : rates) best = std::max(best, rate.gb_per_second);
     return best;
+}
+
+bool MachineProfile::is_doubtful(int64_t now) const {
+    return foreign_cpu > k_busy && now - measured_at > k_try_again_seconds;
 }
 
 }  // namespace ft

@@ -34,6 +34,11 @@ struct MachineProfile {
     DriveProfile drive;     // that the model lies on
     int physical_cores = 0;
     uint64_t ram_bytes = 0;
+    double foreign_cpu = 0;   // share of the processors that other programs used meanwhile
+    int64_t measured_at = 0;  // seconds since 1970
+
+    // Measured beside busy programs, and long enough ago that another attempt is due.
+    bool is_doubtful(int64_t now) const;
 };
 
 // Names this machine's processor, cores and RAM: a profile of another machine is worth nothing.

@@ -1,5 +1,7 @@
 // The profile as a JSON file: one machine, several drives.
-//   {"version": 1, "hardware": "...", "ram_read": 20.1, "cpu_read": 9.8, "cpu_gflops": 130,
+//   {"version": 1, "hardware": "...", "ram_read": 20.1, "cpu_read": 9.8, "cpu_gflops": 130, "foreign_cpu":
+//   0.01,
+//    "measured_at": 1790000000,
 //    "drives": {"nvme0n1 ..., 512 bytes": {"latency_us": 80, "rates": [[65536, 1, 0.5], ...]}}}
 #include <fcntl.h>
 #include <unistd.h>
@@ -108,6 +110,9 @@ MachineProfile read_profile(const std::string& folder, const std::string& hardwa
     profile.ram_read_gb_per_second = rate(json, "ram_read");
     profile.cpu_read_gb_per_second = rate(json, "cpu_read");
     profile.cpu_gflops = rate(json, "cpu_gflops");
+    profile.foreign_cpu = rate(json, "foreign_cpu");
+    const auto when = json.find("measured_at");
+    if (when != json.end() && when->is_number_integer()) profile.measured_at = when->get<int64_t>();
     profile.drive = drive_in(json, drive);
     return profile;
 }
@@ -123,6 +128,8 @@ Status write_profile(const std::string& folder, const std::string& hardware, con
     json["ram_read"] = profile.ram_read_gb_per_second;
     json["cpu_read"] = profile.cpu_read_gb_per_second;
     json["cpu_gflops"] = profile.cpu_gflops;
+    json["foreign_cpu"] = profile.foreign_cpu;
+    json["measured_at"] = profile.measured_at;
     if (!json.contains("drives") || !json["drives"].is_object()) json["drives"] = Json::object();
     json["drives"][drive] = drive_json(profile.drive);
     return replace_file(file_of(folder), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -94,6 +94,19 @@ TEST(ProfileFile, ADamagedOneCountsAsNone) {
     }
 }
 
+TEST(ProfileFile, OneThatWasMeasuredBesideBusyProgramsIsMeasuredAgainLater) {
+    const Folder folder;
+    MachineProfile busy = some_profile();
+    busy.foreign_cpu = 0.5;
+    busy.measured_at = 1000;
+    ASSERT_TRUE(write_profile(folder.path(), "cpu", "a", busy));
+    const MachineProfile read = read_profile(folder.path(), "cpu", "a");
+    EXPECT_FALSE(read.is_doubtful(1100));
+    EXPECT_TRUE(read.is_doubtful(2000));
+    busy.foreign_cpu = 0.05;
+    EXPECT_FALSE(busy.is_doubtful(2000));
+}
+
 TEST(ProfileFile, SaysWhereItCannotBeWritten) {
     const Folder folder;
     folder.write("file", "");

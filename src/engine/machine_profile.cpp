@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/log.h"
 #include "device/cpu.h"
 #include "device/drive.h"
+#include "device/foreign_cpu.h"
 #include "device/ram_speed.h"
 #include "engine/compute_rate.h"
 
@@ -28,9 +31,14 @@ void add_machine(MachineProfile& profile) {
         static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+int64_t seconds_since_1970() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
 bool is_whole(const MachineProfile& profile) {
-    return profile.ram_read_gb_per_second > 0 && profile.cpu_read_gb_per_second > 0 &&
-           profile.cpu_gflops > 0 && !profile.drive.rates.empty();
+    return !profile.is_doubtful(seconds_since_1970()) && profile.ram_read_gb_per_second > 0 &&
+           profile.cpu_read_gb_per_second > 0 && profile.cpu_gflops > 0 && !profile.drive.rates.empty();
 }
 
 // A model's own file where it is long enough; else a file written for the purpose beside it, or in the cache
@@ -55,6 +63,7 @@ DriveProfile drive_speed(const std::string& path, const std::string& cache) {
 
 void measure_missing(const std::string& path, const std::string& cache, MachineProfile& profile) {
     const int cores = physical_cores();
+    const ForeignCpu watch;
     if (profile.ram_read_gb_per_second <= 0)
         profile.ram_read_gb_per_second = measure_ram_read(cores, k_ram_seconds);
     if (profile.cpu_read_gb_per_second <= 0 || profile.cpu_gflops <= 0) {
@@ -65,6 +74,14 @@ void measure_missing(const std::string& path, const std::string& cache, MachineP
         }
     }
     if (profile.drive.rates.empty()) profile.drive = drive_speed(path, cache);
+    profile.foreign_cpu = std::max(0.0, watch.share());
+    profile.measured_at = seconds_since_1970();
+    if (profile.foreign_cpu > 0.25)
+        log("plan",
+            "other programs used {:.0f} % of the processors meanwhile: the rates are too low, and will be "
+            "measured "
+            "again",
+            100 * profile.foreign_cpu);
 }
 
 }  // namespace
@@ -82,6 +99,7 @@ MachineProfile machine_profile(const std::string& path, const std::function<void
     if (const auto known = known_machine_profile(path)) return *known;
     const std::string cache = cache_folder(), hardware = hardware_key(), drive = drive_identity(path);
     MachineProfile profile = cache.empty() ? MachineProfile{} : read_profile(cache, hardware, drive);
+    if (profile.is_doubtful(seconds_since_1970())) profile = {};
     add_machine(profile);
     if (on_measure) on_measure();
     std::error_code ignored;

@@ -13,6 +13,11 @@ double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<dou
 // GiB with two decimals, rounded up, so that the value works when it is given back.
 double gib_up(uint64_t bytes) { return static_cast<double>(bytes * 100 / k_gib + 1) / 100; }
 
+std::string size_text(uint64_t bytes) {
+    return bytes < k_gib ? fmt::format("{:.0f} MiB", gib(bytes) * 1024 + 0.5)
+                         : fmt::format("{:.1f} GiB", gib_up(bytes));
+}
+
 // The longest context, in steps of 256, with which the model fits; 0 where none does.
 int64_t longest_context(const Machine& machine, const ModelShape& shape, PlanSettings settings) {
     int64_t fits = 0, too_long = std::max<int64_t>(1, shape.n_ctx_model / 256 + 1);
@@ -70,13 +75,13 @@ void advise_on_speed(const Machine& machine, const ModelShape& shape, const Plan
     if (!p.experts_resident) {
         more.ram_budget = p.resident_ram;
         const double rate = predict(machine, shape, plan(machine, shape, more), profile).decode_per_second;
-        faster(rate,
-               fmt::format("With {:.1f} GiB of RAM no expert is read from the drive: about {:.1f} tok/s.",
-                           gib_up(p.resident_ram), rate));
+        faster(rate, fmt::format("With {} of RAM no expert is read from the drive: about {:.1f} tok/s.",
+                                 size_text(p.resident_ram), rate));
         more.ram_budget = p.ram_budget + p.ram_budget / 4;
         const double some = predict(machine, shape, plan(machine, shape, more), profile).decode_per_second;
-        faster(some, fmt::format("With {:.1f} GiB of RAM (a quarter more): about {:.1f} tok/s.",
-                                 gib_up(*more.ram_budget), some));
+        if (*more.ram_budget < p.resident_ram)
+            faster(some, fmt::format("With {} of RAM (a quarter more): about {:.1f} tok/s.",
+                                     size_text(*more.ram_budget), some));
         MachineProfile drive = profile;
         for (DriveRate& rate_of : drive.drive.rates) rate_of.gb_per_second *= 2;
         drive.drive.latency_us /= 2;
@@ -99,9 +104,9 @@ std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& s
     if (plan.fits && !plan.experts_resident &&
         plan.n_ram_slots() + plan.n_vram_slots() < shape.demand_slots())
         advice.push_back(
-            fmt::format("The slots hold less than the {} experts ({:.2f} GiB) that one token asks for: "
+            fmt::format("The slots hold less than the {} experts ({}) that one token asks for: "
                         "keep memory.expert_policy away from lru, which finds next to nothing then.",
-                        shape.demand_slots(), gib(shape.demand_bytes())));
+                        shape.demand_slots(), size_text(shape.demand_bytes())));
     return advice;
 }
 

@@ -83,6 +83,8 @@ struct Session::State {
                 route_sink(route);
             };
         else engine.ops->on_route = nullptr;
+        if (engine.cache)
+            if (Status s = engine.model->check_files(); !s) return s;
         const CacheStats before = engine.stats();
         const Status status = engine.model->forward(*engine.ops, {&slice, 1}, ids);
         stats += engine.stats() - before;

@@ -31,15 +31,32 @@ struct Descriptor {
     Descriptor& operator=(const Descriptor&) = delete;
 };
 
+// The size as it is now, to say how much is left of a file that was cut while it was open.
+uint64_t size_now(int fd) {
+    struct stat info = {};
+    return ::fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+// When it was last written to, in nanoseconds.
+int64_t written_at(int fd) {
+    struct stat info = {};
+    return ::fstat(fd, &info) == 0 ? info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec : 0;
+}
+
 class DiskFile final : public File {
  public:
-    DiskFile(std::string path, int fd, int direct_fd, uint64_t size)
-        : File(std::move(path)), cached_(fd), direct_(direct_fd), size_(size) {}
+    DiskFile(std::string path, int fd, int direct_fd)
+        : File(std::move(path)),
+          cached_(fd),
+          direct_(direct_fd),
+          size_(size_now(fd)),
+          written_(written_at(fd)) {}
 
     uint64_t size() const override { return size_; }
     Status read_at(uint64_t offset, std::span<std::byte> to) const override;
     Status read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const override;
     Status read_blocks(uint64_t offset, std::span<std::byte> to) const override;
+    Status check_unchanged() const override;
     int direct_descriptor() const override { return direct_.fd; }
 
  private:
@@ -51,6 +68,7 @@ class DiskFile final : public File {
     Descriptor cached_;
     Descriptor direct_;  // -1 where the file system has no O_DIRECT
     uint64_t size_;
+    int64_t written_;
 };
 
 std::string_view kind_of(mode_t mode) {
@@ -66,14 +84,15 @@ Error not_regular(const std::string& path, mode_t mode) {
                  S_ISDIR(mode) ? "Name a file inside it." : "Name a regular file on a drive."};
 }
 
-// The size as it is now, to say how much is left of a file that was cut while it was open.
-uint64_t size_now(int fd) {
-    struct stat info = {};
-    return ::fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
-}
-
 Error DiskFile::cut_at(uint64_t offset, uint64_t bytes) const {
     return ends_early(offset, bytes, size_now(cached_.fd));
+}
+
+// A file that is shorter now is found by the read that misses its bytes, and reported with the offset.
+Status DiskFile::check_unchanged() const {
+    if (written_at(cached_.fd) == written_ || size_now(cached_.fd) != size_) return {};
+    return Error{Code::io, fmt::format("{}: the file was written to while it was in use", path_text(path())),
+                 "Start again with the file as it is now."};
 }
 
 Status DiskFile::read_at(uint64_t offset, std::span<std::byte> to) const {
@@ -171,11 +190,12 @@ Expected<std::unique_ptr<File>> File::open(const std::string& path) {
     if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return system_error(path, "open", errno);
-    // No reading ahead: a probe for cached bytes must not fetch megabytes that are then read past the cache as well.
+    // No reading ahead: a probe for cached bytes must not fetch megabytes that are then read past the cache
+    // as well.
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     const int direct_fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
     // The name may have come to stand for something else since stat(): what counts is what is open.
-    auto file = std::make_unique<DiskFile>(path, fd, direct_fd, size_now(fd));
+    auto file = std::make_unique<DiskFile>(path, fd, direct_fd);
     if (::fstat(fd, &info) != 0) return system_error(path, "open", errno);
     if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
     return std::unique_ptr<File>(std::move(file));

@@ -42,6 +42,10 @@ class File {
     // covering_blocks() (io/blocks.h) wants it. The default is read_at().
     virtual Status read_blocks(uint64_t offset, std::span<std::byte> to) const;
 
+    // An error where the file was written to since it was opened, so that what is read now may not belong to
+    // what was read before. (Another file of the same name does not matter: what is open stays as it was.)
+    virtual Status check_unchanged() const { return {}; }
+
     // A descriptor opened with O_DIRECT, for reads that the system runs on its own; -1: there is none.
     virtual int direct_descriptor() const { return -1; }
 

@@ -53,6 +53,20 @@ TEST_F(FileTest, OnlyRegularFilesOpenAndNothingBlocks) {
     EXPECT_EQ(what_of(make("with space 模型.gguf", 3)), "opened");
 }
 
+TEST_F(FileTest, AFileThatIsWrittenToIsNoticedAndAnotherOfItsNameDoesNotMatter) {
+    const Expected<std::unique_ptr<File>> file = File::open(make("a", 1000));
+    ASSERT_TRUE(file);
+    fs::rename(make("b", 1000), path("a"));
+    EXPECT_TRUE((*file)->check_unchanged());
+    const Expected<std::unique_ptr<File>> other = File::open(path("a"));
+    ASSERT_TRUE(other);
+    fs::last_write_time(path("a"), fs::file_time_type::clock::now() + std::chrono::hours(1));
+    const Status changed = (*other)->check_unchanged();
+    ASSERT_FALSE(changed);
+    EXPECT_THAT(changed.error().what, AllOf(HasSubstr("/a"), HasSubstr("written to")));
+    EXPECT_TRUE((*file)->check_unchanged());
+}
+
 TEST_F(FileTest, ReadsAndSaysWhereAFileEnds) {
     const Expected<std::unique_ptr<File>> file = File::open(make("a", 1000));
     ASSERT_TRUE(file);

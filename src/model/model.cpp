@@ -114,6 +114,12 @@ ExpertRecords Model::expert_records() const {
     return records;
 }
 
+Status Model::check_files() const {
+    for (const auto& file : files_)
+        if (Status s = file->check_unchanged(); !s) return s;
+    return {};
+}
+
 KvShape Model::kv_shape(int64_t n_ctx, KvType type) const {
     const auto n_kv =
         std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.kv_index >= 0; });

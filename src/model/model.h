@@ -33,6 +33,8 @@ class Model {
     // Where the experts lie, in the files that load() opened; size classes are all 0. Valid as long as the
     // model.
     ExpertRecords expert_records() const;
+    // An error where a file was written to since load().
+    Status check_files() const;
 
     const Hparams& hp() const { return hp_; }
     const Arch& arch() const { return *arch_; }

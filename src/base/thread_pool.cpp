@@ -1,10 +1,12 @@
 #include "base/thread_pool.h"
 
 #include <chrono>
+#include <system_error>
 
 #include "base/check.h"
 #include "base/cpu_pause.h"
 #include "base/float_mode.h"
+#include "base/log.h"
 
 namespace ft {
 namespace {
@@ -39,7 +41,13 @@ ThreadPool::ThreadPool(int n_threads) {
     set_exact_float_mode();
     threads_.reserve(static_cast<size_t>(n_threads) - 1);
     for (int worker = 1; worker < n_threads; ++worker)
-        threads_.emplace_back([this, worker] { work(worker); });
+        // Fewer threads than wished compute more slowly; the bits are the same.
+        try {
+            threads_.emplace_back([this, worker] { work(worker); });
+        } catch (const std::system_error&) {
+            log("warn", "the system gives {} of the {} threads asked for", worker, n_threads);
+            break;
+        }
 }
 
 ThreadPool::~ThreadPool() {

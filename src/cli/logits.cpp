@@ -78,9 +78,9 @@ Expected<int> write_logits(const ModelChoice& model, const LogitsFlags& flags) {
         *ids, [&](std::span<const float> logits) { return out->write(std::as_bytes(logits)); });
     if (!fed) return fed.error();
     if (!route_status) return route_status.error();
+    if (Status s = out->commit(); !s) return s.error();
     if (routes)
         if (Status s = routes->commit(); !s) return s.error();
-    if (Status s = out->commit(); !s) return s.error();
     return 0;
 }
 

@@ -22,6 +22,7 @@ void prepare_process() {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) std::_Exit(70);
     if (!std::setlocale(LC_CTYPE, "C.UTF-8")) std::setlocale(LC_CTYPE, "C");
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on file sizes then fails with a reason
 }
 
 int report(const ft::Error& error) {

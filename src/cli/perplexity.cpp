@@ -4,13 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "base/double_math.h"
 #include "cli/load_engine.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
+#include "io/file.h"
 #include "text/tokenizer.h"
 
 namespace ft::cli {
@@ -20,11 +19,10 @@ namespace {
 constexpr int64_t k_default_chunk = 512;
 
 Expected<std::string> read_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file)
-        return Error{Code::not_found, fmt::format("{}: the text cannot be read", path),
-                     "Name a file with --text."};
+    auto file = File::open(path);
+    if (!file) return file.error();
+    std::string text((*file)->size(), '\0');
+    if (Status s = (*file)->read_at(0, std::as_writable_bytes(std::span(text))); !s) return s.error();
     return text;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -66,11 +67,16 @@ class Loading {
 
     // One worker: reads chunks until there are none, one failed, or it is asked to stop.
     void work(const std::stop_token& stop) {
-        Buffer<std::byte> scratch(k_chunk_bytes + 2 * k_block_bytes, k_block_bytes);
-        while (!stop.stop_requested()) {
-            const LoadRange* chunk = next();
-            if (chunk == nullptr) return;
-            finish(*chunk, chunk->file->read_bulk(chunk->offset, chunk->to, scratch.span()));
+        try {
+            Buffer<std::byte> scratch(k_chunk_bytes + 2 * k_block_bytes, k_block_bytes);
+            while (!stop.stop_requested()) {
+                const LoadRange* chunk = next();
+                if (chunk == nullptr) return;
+                finish(*chunk, chunk->file->read_bulk(chunk->offset, chunk->to, scratch.span()));
+            }
+        } catch (const std::bad_alloc&) {
+            give_up(Error{Code::too_large, "no memory is left to read the model with",
+                          "Close other programs, or raise the limit on memory."});
         }
     }
 
@@ -100,6 +106,13 @@ class Loading {
         if (!status && !failure_) failure_ = status.error();
         if (!status) next_ = chunks_.size();
         if (failure_ || done_ == total_) changed_.notify_all();
+    }
+
+    void give_up(Error error) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::move(error);
+        next_ = chunks_.size();
+        changed_.notify_all();
     }
 
     void report(std::unique_lock<std::mutex>& lock, const LoadSettings& settings) {

@@ -10,7 +10,7 @@ namespace ft {
 namespace {
 
 // A sane upper limit for a count: beyond it the file is damaged or hostile, and sizes would overflow.
-constexpr int64_t k_most_layers = 1024, k_most_width = 1 << 20, k_most_experts = 65536, k_most_heads = 4096;
+constexpr int64_t k_most_layers = 1024, k_most_width = 1 << 20, k_most_experts = 4096, k_most_heads = 4096;
 constexpr int64_t k_most_context = int64_t{1} << 32, k_most_ff = int64_t{1} << 40;
 
 class KeyReader {

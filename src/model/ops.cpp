@@ -63,7 +63,7 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
         for (auto* list : {&in_ptr_, &down_ptr_}) list->resize(n_pair);
         for (auto* list : {&gate_ptr_, &up_ptr_, &out_ptr_}) list->resize(n_pair);
     }
-    if (hp.has_recurrent()) {
+    if (!hp.recurrent.empty()) {  // also a file of this kind whose layers all have attention
         const int64_t inner = hp.ssm_n_head_v * hp.ssm_state;
         q_gate_ = RowBuffer(n, 2 * n_q);
         gate_ = RowBuffer(n, n_q);

@@ -7,6 +7,9 @@
 namespace ft {
 
 Status read_llama(const Gguf&, Hparams& hp) {
+    if (hp.n_ff <= 0)
+        return Error{Code::invalid, "llama.feed_forward_length is missing or 0",
+                     "The file is damaged; fetch it again."};
     hp.n_ff_expert = hp.n_ff;  // Mixtral's experts have the length that a dense model's feed-forward has
     return {};
 }

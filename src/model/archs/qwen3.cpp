@@ -5,7 +5,12 @@
 
 namespace ft {
 
-Status read_qwen3(const Gguf&, Hparams&) { return {}; }
+Status read_qwen3(const Gguf&, Hparams& hp) {
+    if (hp.n_ff <= 0)
+        return Error{Code::invalid, "qwen3.feed_forward_length is missing or 0",
+                     "The file is damaged; fetch it again."};
+    return {};
+}
 
 Status bind_qwen3(TensorBinder& tensors, const Hparams& hp, Layer& layer) {
     tensors.vector("attn_norm.weight", hp.n_embd, layer.norm1);

@@ -57,7 +57,9 @@ Value trim(Heap& heap, const Value& value, const Arguments& given) {
     heap.work(text.size());
     const auto chars = p.has_value(0) ? std::optional<std::string_view>(p.text(0)) : std::nullopt;
     if (chars) heap.work(text.size() / 16 * chars->size());
-    return heap.string(std::string(strip(text, Side::both, chars)), is_markup(value));
+    const std::string_view stripped = strip(text, Side::both, chars);
+    heap.work_on_characters(text.size() - stripped.size());
+    return heap.string(std::string(stripped), is_markup(value));
 }
 
 Value as_string(Heap& heap, const Value& value, const Arguments& given) {
@@ -293,7 +295,6 @@ Value file_size(Heap& heap, const Value& value, const Arguments& given) {
 
 Value as_integer(Heap& heap, const Value& value, const Arguments& given) {
     const Parameters p("int", given, {"default", "base"});
-    (void)heap;
     need_defined(value);
     const Value otherwise = p.or_else(0, Value::integer(0));
     if (value.is_integral()) return Value::integer(value.as_integer());
@@ -301,6 +302,7 @@ Value as_integer(Heap& heap, const Value& value, const Arguments& given) {
     if (value.is(Kind::real))
         return std::isnan(value.as_real()) ? otherwise : Value::integer(truncate(value.as_real()));
     if (!value.is_string()) return otherwise;
+    heap.work_on_characters(value.text().size());
     const int64_t base = p.integer(1, 10);
     if (base != 0 && (base < 2 || base > 36)) throw Failure("int: the base is 0 or from 2 to 36");
     if (const auto number = parse_integer(value.text(), static_cast<int>(base)))
@@ -312,12 +314,13 @@ Value as_integer(Heap& heap, const Value& value, const Arguments& given) {
 
 Value as_real(Heap& heap, const Value& value, const Arguments& given) {
     const Parameters p("float", given, {"default"});
-    (void)heap;
     need_defined(value);
     if (value.is_number()) return Value::real(value.as_real());
     if (value.is(Kind::big_integer)) return Value::real(real_of_digits(value.as<BigIntegerObject>().digits));
-    if (value.is_string())
+    if (value.is_string()) {
+        heap.work_on_characters(value.text().size());
         if (const auto number = parse_real(value.text())) return Value::real(*number);
+    }
     return p.or_else(0, Value::real(0));
 }
 

@@ -62,6 +62,7 @@ Value stripped(Heap& heap, const Value& self, const Arguments& given) {
     const auto chars = p.has_value(0) ? std::optional<std::string_view>(p.text(0)) : std::nullopt;
     if (chars) heap.work(self.text().size() / 16 * chars->size());
     const std::string_view text = strip(self.text(), side, chars);
+    heap.work_on_characters(self.text().size() - text.size());
     return text.size() == self.text().size() ? self : like(heap, self, std::string(text));
 }
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/command.h"
@@ -73,14 +74,14 @@ Expected<Source> read_source(const std::string& path) {
     return source;
 }
 
-Expected<int> run(const std::string& path, const std::string& now) {
+Expected<int> run(const std::string& path, const std::optional<std::string>& now) {
     if (path.empty())
         return Error{Code::invalid, "render: no template is named",
                      "Give a GGUF model or a file with a Jinja template."};
     RenderOptions options;
-    if (!now.empty()) options.now = parse_local_time(now);
-    if (!now.empty() && !options.now)
-        return Error{Code::invalid, fmt::format("--now {} is no time", printable(now)),
+    if (now) options.now = parse_local_time(*now);
+    if (now && !options.now)
+        return Error{Code::invalid, fmt::format("--now {} is no time", printable(*now)),
                      "Write it as 2026-01-31T12:34:56."};
     const Expected<Source> source = read_source(path);
     if (!source) return source.error();
@@ -106,9 +107,10 @@ Action define_render(CLI::App& app) {
            "file with a Jinja template, or GGUF model that has one; reads JSON lines from stdin, each the "
            "whole context")
         ->type_name("");
-    app.add_option("--now", *now, "local time that strftime_now says, such as 2026-01-31T12:34:56")
-        ->type_name("TIME");
-    return [path, now] { return run(*path, *now); };
+    const CLI::Option* given =
+        app.add_option("--now", *now, "local time that strftime_now says, such as 2026-01-31T12:34:56")
+            ->type_name("TIME");
+    return [path, now, given] { return run(*path, given->count() > 0 ? std::optional(*now) : std::nullopt); };
 }
 
 }  // namespace ft::cli

@@ -66,8 +66,9 @@ constexpr Key k_keys[] = {
      .kind = Kind::boolean,
      .use = Use::loading,
      .fallback = "auto",
-     .help = "guess the next layer's experts and read them while the drive is idle; auto stops where it does "
-             "not pay",
+     .help =
+         "while a long prompt is read, fetch the next layer's most used experts ahead; auto is the same as "
+         "true",
      .example = "true"},
     {.section = "memory",
      .name = "warm_start",

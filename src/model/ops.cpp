@@ -222,4 +222,12 @@ void Ops::dense(const DenseWeights& w, View2<const float> in, View2<float> out) 
     run_tasks();
 }
 
+void Ops::feed_forward(const Layer& layer) {
+    const Activity& a = activity_;
+    rms_norm(a.x, layer.norm2, a.h);
+    if (layer.is_mixture()) mixture(layer, a.h, a.y);
+    else dense(layer.dense, a.h, a.y);
+    add(a.x, a.y);
+}
+
 }  // namespace ft

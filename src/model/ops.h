@@ -95,6 +95,8 @@ class Ops {
     void dense(const DenseWeights& w, View2<const float> in, View2<float> out);  // SwiGLU
     void mixture(const Layer& layer, View2<const float> in,
                  View2<float> out);  // router, experts, shared expert
+    // The second half of a block: x = x + FFN(norm2(x)), dense or mixture.
+    void feed_forward(const Layer& layer);
     void delta_net(const Layer& layer, View2<const float> in, View2<float> out);
 
  private:

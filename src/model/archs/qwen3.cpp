@@ -33,11 +33,7 @@ void block_qwen3(Ops& ops, const Layer& layer) {
     ops.attention(layer, a.q, a.k, a.v, a.o);
     ops.linear(a.o, {{layer.attention.output, a.y}});
     ops.add(a.x, a.y);
-
-    ops.rms_norm(a.x, layer.norm2, a.h);
-    if (layer.is_mixture()) ops.mixture(layer, a.h, a.y);
-    else ops.dense(layer.dense, a.h, a.y);
-    ops.add(a.x, a.y);
+    ops.feed_forward(layer);
 }
 
 }  // namespace ft

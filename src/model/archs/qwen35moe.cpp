@@ -130,10 +130,7 @@ void block_qwen35moe(Ops& ops, const Layer& layer) {
     if (layer.delta_net.qkv) ops.delta_net(layer, a.h, a.y);
     else gated_attention(ops, layer);
     ops.add(a.x, a.y);
-
-    ops.rms_norm(a.x, layer.norm2, a.h);
-    ops.mixture(layer, a.h, a.y);
-    ops.add(a.x, a.y);
+    ops.feed_forward(layer);
 }
 
 }  // namespace ft

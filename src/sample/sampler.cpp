@@ -20,8 +20,8 @@ constexpr double k_lowest = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Sampler::Sampler(SamplerParams params) : params_(params) {
-    check(params.temperature >= 0 && params.repeat_penalty > 0, "sampler: temperature >= 0, penalty > 0");
+Sampler::Sampler(SamplerParams params) : params_(std::move(params)) {
+    check(params_.temperature >= 0 && params_.repeat_penalty > 0, "sampler: temperature >= 0, penalty > 0");
 }
 
 void Sampler::accept(int32_t id) {
@@ -36,6 +36,7 @@ void Sampler::accept(int32_t id) {
 int32_t Sampler::sample(std::span<const float> logits, uint64_t position, uint64_t choice) {
     check(!logits.empty(), "sampler: no logits");
     logits_.assign(logits.begin(), logits.end());
+    add_bias();
     penalise();
     if (params_.temperature == 0 || params_.top_k == 1) return likeliest();
     collect_candidates();
@@ -43,6 +44,12 @@ int32_t Sampler::sample(std::span<const float> logits, uint64_t position, uint64
     keep_top_p();
     keep_min_p();
     return draw(position, choice);
+}
+
+void Sampler::add_bias() {
+    for (const LogitBias& entry : params_.logit_bias)
+        if (entry.id >= 0 && static_cast<size_t>(entry.id) < logits_.size())
+            logits_[static_cast<size_t>(entry.id)] += entry.bias;
 }
 
 void Sampler::penalise() {

@@ -17,6 +17,12 @@
 
 namespace ft {
 
+// Added to a token's logit; -infinity: the token is never drawn.
+struct LogitBias {
+    int32_t id = 0;
+    float bias = 0;
+};
+
 struct SamplerParams {
     float temperature = 0.7f;  // >= 0
     int top_k = 0;
@@ -25,6 +31,7 @@ struct SamplerParams {
     float repeat_penalty = 1.1f;  // > 0
     int repeat_last_n = 64;       // -1: all tokens so far
     uint64_t seed = 0;
+    std::vector<LogitBias> logit_bias = {};  // before everything else; several of one id add up
 };
 
 // One sequence's. Owner: the thread that runs the sequence.
@@ -49,6 +56,7 @@ class Sampler {
     };
     static bool before(const Candidate& a, const Candidate& b);
 
+    void add_bias();
     void penalise();
     int32_t likeliest() const;
     void collect_candidates();

@@ -191,6 +191,20 @@ TEST(Sampler, PenaltyDividesPositiveAndMultipliesNegativeLogitsOnce) {
     EXPECT_EQ(sampler.sample(std::vector<float>{4, 2.5}, 0), 1);
 }
 
+TEST(Sampler, BiasIsAddedBeforeThePenaltyAndMayForbid) {
+    SamplerParams params = plain(0);
+    params.logit_bias = {{0, 1}, {0, 1}, {9, 100}, {-1, 100}};            // two of no token here
+    EXPECT_EQ(Sampler(params).sample(std::vector<float>{1, 2.5}, 0), 0);  // 1 + 2
+    params.repeat_penalty = 2;
+    Sampler penalised(params);
+    penalised.accept(0);
+    EXPECT_EQ(penalised.sample(std::vector<float>{1, 1.25}, 0), 0);  // (1 + 2) / 2, not 1 / 2 + 2
+    EXPECT_EQ(penalised.sample(std::vector<float>{1, 1.75}, 0), 1);
+    params = plain(1);
+    params.logit_bias = {{1, -std::numeric_limits<float>::infinity()}};
+    EXPECT_EQ(draws(params, {0, 50, 0}, 100).count(1), 0u);
+}
+
 TEST(Sampler, PenaltyForgetsWhatIsOlderThanItsWindow) {
     const std::vector<float> logits = {4, 3, 0, 0, 0};
     const auto greedy_after = [&](int window, std::initializer_list<int32_t> ids) {

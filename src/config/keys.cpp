@@ -67,8 +67,8 @@ constexpr Key k_keys[] = {
      .use = Use::loading,
      .fallback = "auto",
      .help =
-         "while a long prompt is read, fetch the next layer's most used experts ahead; auto is the same as "
-         "true",
+         "read what the next layer will likely ask for while the drive is idle, as long as that pays; auto is "
+         "the same as true",
      .example = "true"},
     {.section = "memory",
      .name = "warm_start",

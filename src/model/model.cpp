@@ -38,6 +38,11 @@ Status Model::bind_tensors() {
         if (Status s = arch_->bind(tensors_, hp_, layer); !s) return s;
         if (layer.is_mixture()) layer.mixture.index = n_mixture++;
     }
+    const Layer* next = nullptr;
+    for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+        layer->next_mixture = next;
+        if (layer->is_mixture()) next = &*layer;
+    }
     return tensors_.status();
 }
 

@@ -53,6 +53,12 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
         pair_out_ = RowBuffer(n_pair, hp.n_embd);
         shared_out_ = RowBuffer(hp.n_ff_shared > 0 ? n : 0, hp.n_embd);
         shared_gate_ = RowBuffer(n, 1);
+        guess_h_ = RowBuffer(k_most_guessed, hp.n_embd);
+        guess_logits_ = RowBuffer(k_most_guessed, hp.n_expert);
+        guess_probs_ = RowBuffer(1, hp.n_expert);
+        guess_acts_ = ActBuffer(kernels, k_most_guessed, hp.n_embd);
+        guess_ids_.resize(static_cast<size_t>(k_most_guessed * hp.top_k));
+        guess_weights_.resize(static_cast<size_t>(hp.top_k));
         pair_acts_ = ActBuffer(kernels, n_pair, hp.n_ff_expert);
         for (auto* list : {&ids_, &pairs_}) list->resize(n_pair);
         weights_.resize(n_pair);
@@ -77,7 +83,7 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
 }
 
 uint64_t Ops::scratch_bytes() const {
-    uint64_t sum = acts_.bytes() + ff_acts_.bytes() + pair_acts_.bytes();
+    uint64_t sum = acts_.bytes() + ff_acts_.bytes() + pair_acts_.bytes() + guess_acts_.bytes();
     for (const RowBuffer* rows : {&x_,
                                   &h_,
                                   &y_,
@@ -98,6 +104,9 @@ uint64_t Ops::scratch_bytes() const {
                                   &pair_out_,
                                   &shared_out_,
                                   &shared_gate_,
+                                  &guess_h_,
+                                  &guess_logits_,
+                                  &guess_probs_,
                                   &mixed_,
                                   &conv_window_,
                                   &convolved_,

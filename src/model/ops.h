@@ -27,6 +27,7 @@
 
 namespace ft {
 
+constexpr int k_most_guessed = 8;     // tokens of a step whose next experts are guessed
 constexpr int k_attend_queries = 16;  // queries that read the same keys and values together
 
 // What one sequence remembers.
@@ -129,6 +130,7 @@ class Ops {
     void prepare_pairs(const Layer& layer, int n_token);
     void resident_experts(const Layer& layer, int n_token);
     void streamed_experts(const Layer& layer, int n_token);
+    void guess_next(const Layer& layer, int n_token);
     void compute_batch(const Layer& layer, int n_token, bool with_shared);
     void gate_and_up(const Layer& layer, int n_token, bool with_shared);
     void activate(const Layer& layer);
@@ -175,6 +177,11 @@ class Ops {
     std::vector<int> places_;  // in pairs_, of the batch
     ExpertCache* cache_ = nullptr;
     std::vector<Lease> leases_;
+    // What the next layer's router says one layer early.
+    RowBuffer guess_h_, guess_logits_, guess_probs_;
+    ActBuffer guess_acts_;
+    std::vector<int32_t> guess_ids_;
+    std::vector<float> guess_weights_;
     std::vector<float*> row_ptr_[4];  // outputs of linear(), by row
 
     // delta net

@@ -71,6 +71,28 @@ void Ops::resident_experts(const Layer& layer, int n_token) {
     compute_batch(layer, n_token, static_cast<bool>(m.shared.gate));
 }
 
+// What the next layer's router says of the residual stream as it is now: most of its choice, one layer early.
+void Ops::guess_next(const Layer& layer, int n_token) {
+    const Layer* next = layer.next_mixture;
+    if (next == nullptr || n_token > k_most_guessed || !cache_->wants_guess()) return;
+    const View2<float> h = guess_h_.view(n_token), logits = guess_logits_.view(n_token);
+    rms_norm(activity_.x, next->norm2, h);
+    guess_acts_.set(h);
+    tasks_.clear();
+    for (int i = 0; i < n_token; i++) row_ptr_[0][i] = logits.row(i);
+    const ActKind kind = kernels_.act_kind(next->mixture.router.type->type);
+    make_acts(guess_acts_, kind);
+    add_tasks(next->mixture.router, guess_acts_.blobs(kind), row_ptr_[0].data(), n_token);
+    run_tasks();
+    const auto k = static_cast<size_t>(hp_.top_k);
+    for (int i = 0; i < n_token; i++) {
+        const auto n = static_cast<size_t>(hp_.n_expert);
+        route(kernels_, {logits.row(i), n}, false, 1.0f, {guess_probs_.view(1).row(0), n},
+              {guess_ids_.data() + static_cast<size_t>(i) * k, k}, {guess_weights_.data(), k});
+    }
+    cache_->guess(next->mixture.index, {guess_ids_.data(), static_cast<size_t>(n_token) * k});
+}
+
 // What is resident is computed while the rest is read.
 void Ops::streamed_experts(const Layer& layer, int n_token) {
     const MixtureWeights& m = layer.mixture;
@@ -87,6 +109,7 @@ void Ops::streamed_experts(const Layer& layer, int n_token) {
         with_shared = false;
     };
     cache_->begin(m.index, {ids_.data(), static_cast<size_t>(n_token * hp_.top_k)}, n_token, leases_);
+    guess_next(layer, n_token);
     compute();
     while (cache_->next(leases_)) compute();
 }

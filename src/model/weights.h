@@ -95,6 +95,7 @@ struct Layer {
     DeltaNetWeights delta_net;
     DenseWeights dense;
     MixtureWeights mixture;
+    const Layer* next_mixture = nullptr;  // the next block with one, if any
 
     bool is_mixture() const { return static_cast<bool>(mixture.router); }
 };

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t k_most_passage = 64;
 // Experts that an idle drive reads ahead at a time: few, because a needed read may come any moment; more in a
 // long step, where the next layer asks for most of its experts anyway.
-constexpr int k_guesses = 1, k_guesses_of_long_step = 24;
+constexpr int k_guesses = 4, k_guesses_of_long_step = 24;
 constexpr int k_guesses_at_start = 8;  // the first needed read waits for these at most
 
 std::vector<SlotClass> slot_classes(const ExpertRecords& records, std::span<const int64_t> n_slot) {
@@ -112,6 +112,10 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, st
     check(missing_.empty() && waiting_ == 0 && arrived_.empty(), "a visit begins before the last one ended");
     layer_ = layer;
     visit_++;
+    // twice as many choices as experts: most are asked for, in the next layer as well
+    is_long_ = ids.size() >= 2 * static_cast<size_t>(records_[static_cast<size_t>(layer)].n_expert);
+    guesses_.clear();
+    right_guesses_ = 0;
     absorb(false);
     const size_t per_token = ids.size() / static_cast<size_t>(n_token);
     for (size_t i = 0; i < ids.size(); i++) {
@@ -120,9 +124,8 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, st
     }
     for (int e = records_[static_cast<size_t>(layer)].n_expert - 1; e >= 0; e--)
         if (asked_[static_cast<size_t>(e)] == visit_) ask_for(e);
+    if (!is_long_) worth_.visited(static_cast<int>(missing_.size()) + right_guesses_);
     grant();
-    // twice as many choices as experts: most are asked for, in the next layer as well
-    is_long_ = ids.size() >= 2 * static_cast<size_t>(records_[static_cast<size_t>(layer)].n_expert);
     if (is_long_ && look_ahead_) look_ahead();
     feed_guesses();
     ready.clear();
@@ -141,6 +144,10 @@ void ExpertCache::ask_for(int expert) {
     Slot& slot = slots_state_[static_cast<size_t>(number)];
     slot.pins++;
     slot.visit = visit_;
+    if (std::exchange(slot.unproven, false)) {
+        worth_.judged(true);
+        right_guesses_++;
+    }
     if (slot.open > 0) {
         misses_++;
         waiting_++;
@@ -229,6 +236,7 @@ int ExpertCache::take_passage(int size_class, bool of_this_visit) {
 void ExpertCache::empty(int number) {
     Slot& slot = slots_state_[static_cast<size_t>(number)];
     if (slot.layer >= 0) slot_of(slot.layer, slot.expert) = -1;
+    if (slot.unproven) worth_.judged(false);
     slot = Slot{};
 }
 
@@ -328,6 +336,13 @@ void ExpertCache::look_ahead() {
         if (uses > 0) guesses_.emplace_back(static_cast<int>(next), expert);
 }
 
+void ExpertCache::guess(int layer, std::span<const int32_t> ids) {
+    guesses_.clear();
+    for (int32_t id : ids)
+        if (slot_of(layer, id) < 0) guesses_.emplace_back(layer, id);
+    feed_guesses();
+}
+
 void ExpertCache::warm(std::span<const std::pair<int, int>> experts) {
     warm_.assign(experts.begin(), experts.end());
     start_guesses(k_guesses_at_start);
@@ -357,7 +372,9 @@ void ExpertCache::start_guesses(int most) {
         } else if (for_next_layer) {
             slot = take_passage(size_class, false);
         }
-        if (slot >= 0) load(slot, layer, expert, true);
+        if (slot < 0) continue;
+        load(slot, layer, expert, true);
+        slots_state_[static_cast<size_t>(slot)].unproven = for_next_layer && !is_long_;
     }
 }
 

@@ -25,6 +25,7 @@
 #include "io/read_queue.h"
 #include "tiers/cache_stats.h"
 #include "tiers/expert_records.h"
+#include "tiers/guess_worth.h"
 #include "tiers/policy.h"
 #include "tiers/slots.h"
 #include "tiers/streamer.h"
@@ -59,7 +60,7 @@ struct CacheOptions {
     ReadMethod method = ReadMethod::automatic;
     std::vector<uint32_t> profile =
         {};                  // [layers * experts of the largest layer] uses in earlier runs, or empty
-    bool look_ahead = true;  // long steps: an idle drive reads what the next layer will likely ask for
+    bool look_ahead = true;  // an idle drive reads what the next layer will likely ask for
     int threads = 1;         // that commit the slots
 };
 
@@ -80,6 +81,11 @@ class ExpertCache {
     // Gives back the leases in `ready` and replaces them by those of experts that came meanwhile; waits for
     // one where there is none. False: all experts of the visit were handed out, or status() is an error.
     bool next(std::vector<Lease>& ready);
+    // Whether a guess of what the next layer asks for is welcome now: it was worth it lately.
+    bool wants_guess() const { return look_ahead_ && !is_long_ && worth_.pays(); }
+    // What the given layer will likely ask for, the likeliest first: read once the drive has nothing needed
+    // to read, into places of passage.
+    void guess(int layer, std::span<const int32_t> ids);
     // Why experts of the present step could not be had: a failed read, with file and offset.
     const Status& status() const { return status_; }
 
@@ -99,11 +105,12 @@ class ExpertCache {
     struct Slot {
         int layer = -1, expert = -1;  // -1: empty
         int pins = 0;
-        int open = 0;          // reads that are not over
-        uint64_t visit = 0;    // the last visit that asked for its content
-        bool failed = false;   // one of its reads
-        bool passing = false;  // unknown to the policy
-        bool guess = false;    // read before anyone asked
+        int open = 0;           // reads that are not over
+        uint64_t visit = 0;     // the last visit that asked for its content
+        bool failed = false;    // one of its reads
+        bool passing = false;   // unknown to the policy
+        bool guess = false;     // being read before anyone asked
+        bool unproven = false;  // a guess that nobody asked for yet
     };
 
     ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<ReadQueue> queue);
@@ -145,6 +152,8 @@ class ExpertCache {
     std::deque<std::pair<int, int>> guesses_;  // for the next layer
     std::deque<std::pair<int, int>> warm_;     // for free slots
     int open_guesses_ = 0;
+    int right_guesses_ = 0;  // of the present visit
+    GuessWorth worth_;
 
     int64_t clock_ = 0;
     int step_tokens_ = 0;

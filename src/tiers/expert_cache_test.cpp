@@ -9,6 +9,7 @@
 #include <set>
 
 #include "io/memory_file.h"
+#include "tiers/guess_worth.h"
 
 namespace ft {
 namespace {
@@ -103,6 +104,56 @@ TEST_F(ExpertCacheTest, WhatIsResidentComesAtOnceAndIsReadOnce) {
     EXPECT_EQ(stats.hits, 2u);
     EXPECT_EQ(stats.misses, 3u);
     EXPECT_EQ(stats.bytes_read, 3 * (k_sizes[0] + k_sizes[1]));
+}
+
+TEST_F(ExpertCacheTest, AGuessIsReadOnceAndOnlyWhenNothingNeededIsLeftToRead) {
+    make(8);
+    cache_->begin_step(1);
+    std::vector<Lease> ready;
+    cache_->begin(0, std::vector<int32_t>{3}, 1, ready);
+    ASSERT_TRUE(cache_->wants_guess());
+    cache_->guess(1, std::vector<int32_t>{5, 6});
+    const uint64_t one = k_sizes[0] + k_sizes[1];
+    EXPECT_EQ(cache_->stats().bytes_read, one) << "the guess waits for the needed read";
+    while (cache_->next(ready)) {
+    }
+    EXPECT_EQ(cache_->stats().bytes_read, 3 * one);
+    EXPECT_EQ(visit(1, {5, 6}).size(), 2u);
+    EXPECT_EQ(cache_->stats().bytes_read, 3 * one) << "what was guessed is not read again";
+}
+
+TEST_F(ExpertCacheTest, AGuessTakesThePlaceOfNothingThatThePolicyKeeps) {
+    make(2, "lru");
+    cache_->begin_step(1);
+    EXPECT_EQ(visit(0, {1, 2}).size(), 2u);
+    const uint64_t before = cache_->stats().bytes_read;
+    cache_->guess(1, std::vector<int32_t>{5, 6});
+    EXPECT_EQ(cache_->stats().bytes_read, before);
+    EXPECT_EQ(visit(0, {1, 2}).size(), 2u);
+    EXPECT_EQ(cache_->stats().bytes_read, before);
+}
+
+TEST(GuessWorth, StopsForAWhileWhenMostGuessesAreWrong) {
+    GuessWorth worth;
+    EXPECT_TRUE(worth.pays());
+    for (int i = 0; i < 64; i++) worth.judged(i % 3 == 0);
+    EXPECT_FALSE(worth.pays());
+    int visits = 0;
+    while (!worth.pays() && visits < 5000) {
+        worth.visited(1);
+        visits++;
+    }
+    EXPECT_EQ(visits, 1024);
+    for (int i = 0; i < 640; i++) worth.judged(i % 3 != 0);
+    EXPECT_TRUE(worth.pays());
+}
+
+TEST(GuessWorth, StopsWhereNothingIsMissed) {
+    GuessWorth worth;
+    for (int i = 0; i < 1000; i++) worth.visited(0);
+    EXPECT_FALSE(worth.pays());
+    for (int i = 0; i < 10; i++) worth.visited(2);
+    EXPECT_TRUE(worth.pays());
 }
 
 TEST_F(ExpertCacheTest, MoreExpertsThanSlotsComeInWavesEachOnce) {

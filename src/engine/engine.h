@@ -84,7 +84,8 @@ class Engine {
 
  private:
     friend class Session;
-    struct State;
+    friend class Scheduler;
+    struct State;  // engine/engine_state.h
     explicit Engine(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

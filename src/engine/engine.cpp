@@ -36,6 +36,7 @@ double gib_rounded_up(uint64_t bytes) {
 
 struct Session::State {
     Engine::State& engine;
+    std::unique_ptr<PagePool> pool;  // of n_ctx tokens, all of them this sequence's
     SequenceMemory memory;
     int64_t n_past = 0;
     Buffer<float> logits;      // [n_vocab] of the last id
@@ -177,14 +178,20 @@ uint64_t Engine::bytes_loaded() const {
     return state_->model->weight_bytes() - (experts_resident() ? 0 : state_->model->expert_bytes());
 }
 uint64_t Engine::bytes_per_token() const { return state_->model->bytes_per_token(); }
-uint64_t Engine::kv_bytes() const { return state_->model->kv_shape(state_->n_ctx, state_->kv_type).bytes(); }
+uint64_t Engine::kv_bytes() const {
+    return state_->model->kv_shape(state_->kv_type).page_bytes() *
+           static_cast<uint64_t>(kv_pages(state_->n_ctx));
+}
 
 Expected<std::unique_ptr<Session>> Engine::new_session() {
-    auto kv = KvCache::create(state_->model->kv_shape(state_->n_ctx, state_->kv_type));
-    if (!kv) return kv.error();
+    auto pool = PagePool::create(state_->model->kv_shape(state_->kv_type), kv_pages(state_->n_ctx));
+    if (!pool) return pool.error();
+    KvSequence kv(**pool);
+    kv.reserve(state_->n_ctx);
     auto session = std::unique_ptr<Session::State>(new Session::State{
         .engine = *state_,
-        .memory = SequenceMemory{std::move(*kv), RecurrentState(state_->model->recurrent_shape())},
+        .pool = std::move(*pool),
+        .memory = SequenceMemory{std::move(kv), RecurrentState(state_->model->recurrent_shape())},
         .logits = Buffer<float>(static_cast<size_t>(n_vocab())),
         .all_logits = {},
         .stats = {},

@@ -110,7 +110,7 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type) {
     shape.n_ctx_model = hp.n_ctx_model;
     add_parts(file, hp, shape);
     add_experts(file, model, shape);
-    shape.kv_bytes_per_token = model.kv_shape(k_kv_block, kv_type).bytes_per_token();
+    shape.kv_bytes_per_token = model.kv_shape(kv_type).bytes_per_token();
     shape.kv_page_tokens = k_kv_block;
     shape.state_bytes = model.recurrent_shape().bytes();
     shape.scratch_per_token = static_cast<uint64_t>(scratch_values(hp)) * sizeof(float);

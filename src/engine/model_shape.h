@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gguf/gguf.h"
-#include "kv/kv_cache.h"
+#include "kv/kv_shape.h"
 #include "model/model.h"
 #include "tiers/model_shape.h"
 

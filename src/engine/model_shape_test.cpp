@@ -42,7 +42,7 @@ TEST_P(EveryShape, CountsEveryByteOfTheFileOnce) {
     }
     EXPECT_EQ(b.shape.expert_bytes(), experts);
     EXPECT_EQ(b.shape.static_bytes() + b.shape.expert_bytes() + outside, tensors);
-    EXPECT_EQ(b.shape.kv_bytes(1024), b.model->kv_shape(1024, KvType::f16).bytes());
+    EXPECT_EQ(b.shape.kv_bytes(1024), 1024 * b.model->kv_shape(KvType::f16).bytes_per_token());
     EXPECT_EQ(b.shape.n_experts(), static_cast<int64_t>(b.shape.mixtures.size()) * b.model->hp().n_expert);
     EXPECT_GT(b.shape.active_parameters, 0);
 }

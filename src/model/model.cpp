@@ -125,15 +125,15 @@ Status Model::check_files() const {
     return {};
 }
 
-KvShape Model::kv_shape(int64_t n_ctx, KvType type) const {
+KvShape Model::kv_shape(KvType type) const {
     const auto n_kv =
         std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.kv_index >= 0; });
     return KvShape{.n_layer = static_cast<int>(n_kv),
                    .n_head_kv = hp_.n_head_kv,
                    .dim_k = static_cast<int>(hp_.dim_k),
                    .dim_v = static_cast<int>(hp_.dim_v),
-                   .n_ctx = n_ctx,
-                   .type = type};
+                   .type_k = type,
+                   .type_v = type};
 }
 
 RecurrentShape Model::recurrent_shape() const {

@@ -40,7 +40,7 @@ class Model {
     const Arch& arch() const { return *arch_; }
     const Rope& rope() const { return rope_; }
     std::span<const Layer> layers() const { return layers_; }
-    KvShape kv_shape(int64_t n_ctx, KvType type) const;
+    KvShape kv_shape(KvType type) const;
     RecurrentShape recurrent_shape() const;
     uint64_t weight_bytes() const { return weight_bytes_; }        // of all tensors in use
     uint64_t expert_bytes() const { return expert_bytes_; }        // of them, in routed experts

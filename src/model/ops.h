@@ -17,7 +17,7 @@
 #include "base/thread_pool.h"
 #include "base/view.h"
 #include "kernels/kernels.h"
-#include "kv/kv_cache.h"
+#include "kv/kv_sequence.h"
 #include "kv/recurrent_state.h"
 #include "model/hparams.h"
 #include "model/rope.h"
@@ -32,7 +32,7 @@ constexpr int k_attend_queries = 16;  // queries that read the same keys and val
 
 // What one sequence remembers.
 struct SequenceMemory {
-    KvCache kv;
+    KvSequence kv;
     RecurrentState state;
 };
 

@@ -33,7 +33,8 @@ std::vector<int32_t> bench_ids(int64_t n, int64_t n_vocab) {
 struct Part {
     int64_t n = 0;
     double ms = 0;
-    uint64_t hash = 0;  // of the last logits
+    uint64_t hash = 0;        // of the last logits
+    CacheStats experts = {};  // of the counted tokens
     double rate() const { return ms > 0 ? static_cast<double>(n) * 1e3 / ms : 0.0; }
 };
 
@@ -44,6 +45,7 @@ uint64_t hash_of(std::span<const float> logits, uint64_t seed) {
 // The counted ids, `step` at a time, until they are done or `limit` seconds have passed (0: no limit).
 Expected<Part> timed(Session& session, std::span<const int32_t> ids, size_t step, double limit) {
     Part part;
+    const CacheStats before = session.expert_stats();
     const Seconds start = now_seconds();
     for (size_t at = 0; at < ids.size(); at += step) {
         const auto some = ids.subspan(at, std::min(step, ids.size() - at));
@@ -52,6 +54,7 @@ Expected<Part> timed(Session& session, std::span<const int32_t> ids, size_t step
         if (limit > 0 && now_seconds() - start > limit) break;
     }
     part.ms = (now_seconds() - start) * 1e3;
+    part.experts = session.expert_stats() - before;
     if (part.n > 0) part.hash = hash_of(session.logits(), 0);
     return part;
 }
@@ -111,19 +114,22 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
     }
     Result result;
     result.foreign_cpu = watch.share();
+    CacheStats experts;
     if (!prompts.empty()) {
         const Part& p = median(prompts);
         result.timings.prompt_n = p.n;
         result.timings.prompt_ms = result.timings.ttft_ms = p.ms;
         result.hash = p.hash;
+        experts += p.experts;
     }
     if (!generations.empty()) {
         const Part& p = median(generations);
         result.timings.predicted_n = p.n;
         result.timings.predicted_ms = p.ms;
         result.hash = XXH3_64bits_withSeed(&p.hash, sizeof p.hash, result.hash);
+        experts += p.experts;
     }
-    if (!engine.experts_resident()) result.timings.experts = (*session)->expert_stats();
+    if (!engine.experts_resident()) result.timings.experts = experts;
     result.timings.load_ms = engine.load_ms();
     result.timings.bytes_per_token = engine.bytes_per_token();
     return result;

@@ -12,6 +12,7 @@ constexpr size_t k_most_passage = 64;
 // Experts that an idle drive reads ahead at a time: few, because a needed read may come any moment; more in a
 // long step, where the next layer asks for most of its experts anyway.
 constexpr int k_guesses = 4, k_guesses_of_long_step = 24;
+constexpr size_t k_guess_places = 16;
 constexpr int k_guesses_at_start = 8;  // the first needed read waits for these at most
 
 std::vector<SlotClass> slot_classes(const ExpertRecords& records, std::span<const int64_t> n_slot) {
@@ -115,7 +116,6 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, st
     // twice as many choices as experts: most are asked for, in the next layer as well
     is_long_ = ids.size() >= 2 * static_cast<size_t>(records_[static_cast<size_t>(layer)].n_expert);
     guesses_.clear();
-    right_guesses_ = 0;
     absorb(false);
     const size_t per_token = ids.size() / static_cast<size_t>(n_token);
     for (size_t i = 0; i < ids.size(); i++) {
@@ -124,7 +124,7 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, st
     }
     for (int e = records_[static_cast<size_t>(layer)].n_expert - 1; e >= 0; e--)
         if (asked_[static_cast<size_t>(e)] == visit_) ask_for(e);
-    if (!is_long_) worth_.visited(static_cast<int>(missing_.size()) + right_guesses_);
+    judge_guesses();
     grant();
     if (is_long_ && look_ahead_) look_ahead();
     feed_guesses();
@@ -144,10 +144,7 @@ void ExpertCache::ask_for(int expert) {
     Slot& slot = slots_state_[static_cast<size_t>(number)];
     slot.pins++;
     slot.visit = visit_;
-    if (std::exchange(slot.unproven, false)) {
-        worth_.judged(true);
-        right_guesses_++;
-    }
+    if (slot.passing) admit_late(number);
     if (slot.open > 0) {
         misses_++;
         waiting_++;
@@ -155,7 +152,17 @@ void ExpertCache::ask_for(int expert) {
     }
     hits_++;
     arrived_.push_back(number);
-    if (slot.passing) admit_late(number);
+}
+
+void ExpertCache::judge_guesses() {
+    int n_right = 0;
+    for (const auto& [layer, expert] : guessed_) {
+        const bool right = layer == layer_ && asked_[static_cast<size_t>(expert)] == visit_;
+        worth_.judged(right);
+        n_right += right;
+    }
+    guessed_.clear();
+    if (!is_long_) worth_.visited(static_cast<int>(missing_.size()) + n_right);
 }
 
 // An expert in a place of passage was asked for again: it changes places with the policy's victim if that is
@@ -212,11 +219,35 @@ int ExpertCache::take_slot(int expert) {
         if (const int slot = take_passage(static_cast<int>(size_class), of_this_visit); slot >= 0)
             return slot;
     if (victim < 0 || passage_[size_class].size() >= passage_limit_[size_class]) return -1;
-    policy_->dropped(victim);
-    empty(victim);
-    slots_state_[static_cast<size_t>(victim)].passing = true;
-    passage_[size_class].push_back(victim);
+    make_passage(victim);
     return victim;
+}
+
+// A resident's slot becomes a place of passage.
+void ExpertCache::make_passage(int slot) {
+    policy_->dropped(slot);
+    empty(slot);
+    slots_state_[static_cast<size_t>(slot)].passing = true;
+    passage_[static_cast<size_t>(slots_.class_of(slot))].push_back(slot);
+}
+
+// A slot for an expert that nobody asked for yet: a free one, or a place of passage. The first few guesses
+// make those of the least valuable residents; later ones change places with each other.
+int ExpertCache::take_guess_slot(int layer, bool for_next_layer) {
+    const auto size_class = static_cast<size_t>(records_[static_cast<size_t>(layer)].size_class);
+    if (!free_[size_class].empty()) {
+        const int slot = free_[size_class].back();
+        free_[size_class].pop_back();
+        return slot;
+    }
+    if (!for_next_layer) return -1;
+    if (passage_[size_class].size() < std::min(k_guess_places, passage_limit_[size_class])) {
+        const int victim = policy_->victim(layer, [&](int slot) { return is_still(slot); });
+        if (victim < 0) return -1;
+        make_passage(victim);
+        return victim;
+    }
+    return take_passage(static_cast<int>(size_class), false);
 }
 
 int ExpertCache::take_passage(int size_class, bool of_this_visit) {
@@ -236,7 +267,6 @@ int ExpertCache::take_passage(int size_class, bool of_this_visit) {
 void ExpertCache::empty(int number) {
     Slot& slot = slots_state_[static_cast<size_t>(number)];
     if (slot.layer >= 0) slot_of(slot.layer, slot.expert) = -1;
-    if (slot.unproven) worth_.judged(false);
     slot = Slot{};
 }
 
@@ -363,18 +393,10 @@ void ExpertCache::start_guesses(int most) {
         const auto [layer, expert] = list.front();
         list.pop_front();
         if (slot_of(layer, expert) >= 0) continue;
-        const int size_class = records_[static_cast<size_t>(layer)].size_class;
-        auto& free = free_[static_cast<size_t>(size_class)];
-        int slot = -1;
-        if (!free.empty()) {
-            slot = free.back();
-            free.pop_back();
-        } else if (for_next_layer) {
-            slot = take_passage(size_class, false);
-        }
+        const int slot = take_guess_slot(layer, for_next_layer);
         if (slot < 0) continue;
         load(slot, layer, expert, true);
-        slots_state_[static_cast<size_t>(slot)].unproven = for_next_layer && !is_long_;
+        if (for_next_layer && !is_long_) guessed_.emplace_back(layer, expert);
     }
 }
 

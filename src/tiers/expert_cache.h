@@ -84,7 +84,7 @@ class ExpertCache {
     // Whether a guess of what the next layer asks for is welcome now: it was worth it lately.
     bool wants_guess() const { return look_ahead_ && !is_long_ && worth_.pays(); }
     // What the given layer will likely ask for, the likeliest first: read once the drive has nothing needed
-    // to read, into places of passage.
+    // to read, into free slots and places of passage.
     void guess(int layer, std::span<const int32_t> ids);
     // Why experts of the present step could not be had: a failed read, with file and offset.
     const Status& status() const { return status_; }
@@ -105,12 +105,11 @@ class ExpertCache {
     struct Slot {
         int layer = -1, expert = -1;  // -1: empty
         int pins = 0;
-        int open = 0;           // reads that are not over
-        uint64_t visit = 0;     // the last visit that asked for its content
-        bool failed = false;    // one of its reads
-        bool passing = false;   // unknown to the policy
-        bool guess = false;     // being read before anyone asked
-        bool unproven = false;  // a guess that nobody asked for yet
+        int open = 0;          // reads that are not over
+        uint64_t visit = 0;    // the last visit that asked for its content
+        bool failed = false;   // one of its reads
+        bool passing = false;  // unknown to the policy
+        bool guess = false;    // being read before anyone asked
     };
 
     ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<ReadQueue> queue);
@@ -121,11 +120,14 @@ class ExpertCache {
     }
     bool is_still(int slot) const { return slots_state_[slot].pins == 0 && slots_state_[slot].open == 0; }
     void ask_for(int expert);
+    void judge_guesses();
     void admit_late(int slot);
     void grant();
     int take_slot(int expert);
     int choose_victim();
     int take_passage(int size_class, bool of_this_visit);
+    void make_passage(int slot);
+    int take_guess_slot(int layer, bool for_next_layer);
     void empty(int slot);
     void load(int slot, int layer, int expert, bool guess);
     void absorb(bool wait);
@@ -152,7 +154,7 @@ class ExpertCache {
     std::deque<std::pair<int, int>> guesses_;  // for the next layer
     std::deque<std::pair<int, int>> warm_;     // for free slots
     int open_guesses_ = 0;
-    int right_guesses_ = 0;  // of the present visit
+    std::vector<std::pair<int, int>> guessed_;  // for the next layer, under way or read
     GuessWorth worth_;
 
     int64_t clock_ = 0;

@@ -122,15 +122,17 @@ TEST_F(ExpertCacheTest, AGuessIsReadOnceAndOnlyWhenNothingNeededIsLeftToRead) {
     EXPECT_EQ(cache_->stats().bytes_read, 3 * one) << "what was guessed is not read again";
 }
 
-TEST_F(ExpertCacheTest, AGuessTakesThePlaceOfNothingThatThePolicyKeeps) {
-    make(2, "lru");
+TEST_F(ExpertCacheTest, GuessesTakeAFewPlacesOfTheLeastValuableAndNoMore) {
+    make(8);  // two of them may be places of passage
     cache_->begin_step(1);
-    EXPECT_EQ(visit(0, {1, 2}).size(), 2u);
-    const uint64_t before = cache_->stats().bytes_read;
-    cache_->guess(1, std::vector<int32_t>{5, 6});
-    EXPECT_EQ(cache_->stats().bytes_read, before);
-    EXPECT_EQ(visit(0, {1, 2}).size(), 2u);
-    EXPECT_EQ(cache_->stats().bytes_read, before);
+    EXPECT_EQ(visit(0, {0, 1, 2, 3, 4, 5, 6, 7}).size(), 8u);
+    const std::vector<int32_t> used_twice = {0, 1, 2, 3, 4, 5};
+    EXPECT_EQ(visit(0, used_twice).size(), 6u);
+    const uint64_t one = k_sizes[0] + k_sizes[1], before = cache_->stats().bytes_read;
+    cache_->guess(1, std::vector<int32_t>{8, 9, 10, 11});
+    EXPECT_EQ(cache_->stats().bytes_read, before + 2 * one);
+    EXPECT_EQ(visit(0, used_twice).size(), 6u);
+    EXPECT_EQ(cache_->stats().bytes_read, before + 2 * one) << "what is used more than others stayed";
 }
 
 TEST(GuessWorth, StopsForAWhileWhenMostGuessesAreWrong) {

@@ -15,7 +15,7 @@ class GuessWorth {
         missed_ += (n_missed - missed_) / k_memory;
         if (pause_ > 0) pause_--;
     }
-    // A guessed expert was asked for, or given up unused.
+    // A guessed expert was asked for, or not, in the visit it was guessed for.
     void judged(bool right) {
         (right ? right_ : wrong_)++;
         if (right_ + wrong_ < k_memory) return;

@@ -13,9 +13,9 @@ constexpr double k_gb = 1e9;
 constexpr double k_barrier_seconds = 20e-6;  // a layer's work is handed out and gathered several times
 constexpr double k_drive_share = 0.9;  // of the measured rate, while reads of a layer start and end together
 
-constexpr double k_prefill_depth = 16;  // reads in flight while a long step streams
-constexpr double k_overlap_loss =
-    0.1;  // of the shorter of reading and computing, what the longer cannot hide
+// Of the shorter of reading and computing, what the longer cannot hide: in a long step, and for one token,
+// where the next layer's experts are guessed while this one computes.
+constexpr double k_overlap_loss = 0.1, k_decode_overlap_loss = 0.15;
 
 struct Point {
     double share, hits;
@@ -38,7 +38,7 @@ struct Traffic {
     double experts = 0;        // bytes that a token asks for
     double on_card = 0;        // of them, that VRAM slots hold
     double from_drive = 0;     // of them, that slots nowhere hold
-    double drive_seconds = 0;  // waiting for them beyond what is computed meanwhile
+    double drive_seconds = 0;  // in which they come
 };
 
 struct Rates {
@@ -70,8 +70,7 @@ double read_seconds(const DriveProfile& drive, double bytes, double slice_bytes,
     return rate > 0 ? bytes / rate : 0;
 }
 
-Traffic decode_traffic(const ModelShape& shape, const Plan& plan, const MachineProfile& profile,
-                       const Rates& rates) {
+Traffic decode_traffic(const ModelShape& shape, const Plan& plan, const MachineProfile& profile) {
     Traffic t;
     for (const MixtureLayer& layer : shape.mixtures) {
         const auto c = static_cast<size_t>(layer.expert_class);
@@ -89,15 +88,18 @@ Traffic decode_traffic(const ModelShape& shape, const Plan& plan, const MachineP
         const auto slices = static_cast<double>(std::max<size_t>(1, kind.slices.size()));
         const double some = 1 - std::pow(hits, k);  // a layer in which anything misses waits at least once
         const double reads = std::max(1.0, k * (1 - hits) / some) * slices;
-        const double wait = some * profile.drive.latency_us * 1e-6 +
-                            read_seconds(profile.drive, missing, expert / slices, reads);
-        t.drive_seconds += std::max(0.0, wait - k * hits * expert / rates.cpu);
+        t.drive_seconds += some * profile.drive.latency_us * 1e-6 +
+                           read_seconds(profile.drive, missing, expert / slices, reads);
     }
     return t;
 }
 
 struct DecodeTime {
     double cpu = 0, card = 0, drive = 0;
+    double total() const {
+        const double compute = cpu + card;
+        return std::max(compute, drive) + k_decode_overlap_loss * std::min(compute, drive);
+    }
 };
 
 DecodeTime decode_time(const ModelShape& shape, const Plan& plan, const Traffic& traffic,
@@ -118,10 +120,11 @@ DecodeTime decode_time(const ModelShape& shape, const Plan& plan, const Traffic&
     return time;
 }
 
-// Seconds in which a step of n tokens reads the experts that they ask for and no slot holds.
+// Seconds in which a step of n tokens reads the experts that they ask for and no slot holds: many reads in
+// flight, of neighbours in the file, which is what the drive does best.
 double chunk_read_seconds(const ModelShape& shape, const Plan& plan, const MachineProfile& profile,
                           int64_t n) {
-    double seconds = 0, wanted = 0;
+    double bytes = 0, wanted = 0;
     const MixtureLayer* same = nullptr;
     for (const MixtureLayer& layer : shape.mixtures) {
         const auto c = static_cast<size_t>(layer.expert_class);
@@ -131,11 +134,10 @@ double chunk_read_seconds(const ModelShape& shape, const Plan& plan, const Machi
         same = &layer;
         const double cached = part_of(plan.vram_slots[c] + plan.ram_slots[c], kind.n_experts);
         const auto expert = static_cast<double>(kind.expert_bytes());
-        const auto slices = static_cast<double>(std::max<size_t>(1, kind.slices.size()));
-        seconds += read_seconds(profile.drive, std::max(0.0, wanted - cached) * layer.n_expert * expert,
-                                expert / slices, k_prefill_depth);
+        bytes += std::max(0.0, wanted - cached) * layer.n_expert * expert;
     }
-    return seconds;
+    const double rate = profile.drive.best_gb_per_second() * k_gb;
+    return rate > 0 ? bytes / rate : 0;
 }
 
 // Reading the next experts and computing with the last go side by side.
@@ -201,10 +203,10 @@ double expected_union(int n_expert, int top_k, int64_t n_token) {
 Prediction predict(const Machine& machine, const ModelShape& shape, const Plan& plan,
                    const MachineProfile& profile) {
     const Rates rates = rates_of(machine, profile);
-    const Traffic traffic = decode_traffic(shape, plan, profile, rates);
+    const Traffic traffic = decode_traffic(shape, plan, profile);
     const DecodeTime time = decode_time(shape, plan, traffic, rates);
     Prediction p;
-    p.decode_per_second = 1 / std::max(1e-9, time.cpu + time.card + time.drive);
+    p.decode_per_second = 1 / std::max(1e-9, time.total());
     const int64_t prompt = std::clamp<int64_t>(plan.n_ctx - 1, 1, k_predicted_prompt);
     const double seconds = prefill_seconds(shape, plan, profile, rates, prompt);
     p.prefill_per_second = static_cast<double>(prompt) / std::max(1e-9, seconds);

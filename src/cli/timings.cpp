@@ -17,6 +17,7 @@ nlohmann::ordered_json to_json(const Timings& t) {
                            {"misses", t.experts->misses},
                            {"hit_rate", t.experts->hit_rate()},
                            {"drive_bytes", t.experts->bytes_read},
+                           {"drive_gb_per_second", t.experts->read_gb_per_second()},
                            {"wait_ms", t.experts->wait_seconds * 1e3}};
     return json;
 }

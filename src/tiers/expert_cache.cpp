@@ -401,7 +401,7 @@ void ExpertCache::start_guesses(int most) {
 }
 
 CacheStats ExpertCache::stats() const {
-    return {hits_, misses_, streamer_.bytes_read(), streamer_.wait_seconds()};
+    return {hits_, misses_, streamer_.bytes_read(), streamer_.read_seconds(), streamer_.wait_seconds()};
 }
 
 std::vector<uint32_t> ExpertCache::uses() const {

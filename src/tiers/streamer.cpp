@@ -1,7 +1,5 @@
 #include "tiers/streamer.h"
 
-#include "base/clock.h"
-
 namespace ft {
 
 void Streamer::start() {
@@ -11,17 +9,21 @@ void Streamer::start() {
         bytes_read_ += waiting_.front().to.size();
         waiting_.pop_front();
     }
-    if (!starting_.empty()) queue_->submit(starting_);
+    if (starting_.empty()) return;
+    if (queue_->in_flight() == 0) reading_since_ = now_seconds();
+    queue_->submit(starting_);
 }
 
 void Streamer::collect(std::vector<ReadDone>& done, bool wait) {
     const size_t before = done.size();
+    const bool was_reading = queue_->in_flight() > 0;
     queue_->collect(done, false);
     if (wait && done.size() == before) {
         const Seconds begin = now_seconds();
         queue_->collect(done, true);
         wait_seconds_ += now_seconds() - begin;
     }
+    if (was_reading && queue_->in_flight() == 0) read_seconds_ += now_seconds() - reading_since_;
     if (done.size() > before) start();
 }
 

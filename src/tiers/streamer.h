@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "io/read_queue.h"
 
 namespace ft {
@@ -27,13 +28,16 @@ class Streamer {
     size_t n_open() const { return waiting_.size() + queue_->in_flight(); }
     uint64_t bytes_read() const { return bytes_read_; }  // handed to the drive so far
     double wait_seconds() const { return wait_seconds_; }
+    // In which a read was under way, until collect() saw the last one over.
+    double read_seconds() const { return read_seconds_; }
 
  private:
     std::unique_ptr<ReadQueue> queue_;
     std::deque<Read> waiting_;
     std::vector<Read> starting_;
     uint64_t bytes_read_ = 0;
-    double wait_seconds_ = 0;
+    double wait_seconds_ = 0, read_seconds_ = 0;
+    Seconds reading_since_ = 0;  // while reads are under way
 };
 
 }  // namespace ft

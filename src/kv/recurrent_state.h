@@ -33,6 +33,11 @@ class RecurrentState {
     float* matrix(int layer) { return matrix_.data() + layer * shape_.matrix_values(); }
     // [n_history, n_channel]: the newest inputs before convolution, oldest first
     float* history(int layer) { return history_.data() + layer * shape_.history_values(); }
+    // Of the same shape.
+    void copy_from(const RecurrentState& other) {
+        std::copy_n(other.matrix_.data(), matrix_.size(), matrix_.data());
+        std::copy_n(other.history_.data(), history_.size(), history_.data());
+    }
     void clear() {
         std::fill_n(matrix_.data(), matrix_.size(), 0.0f);
         std::fill_n(history_.data(), history_.size(), 0.0f);

@@ -1,0 +1,155 @@
+#include "engine/scheduler.h"
+
+#include <algorithm>
+
+#include "engine/scheduler_state.h"
+
+namespace ft {
+
+namespace {
+
+Status check_options(const SchedulerOptions& options) {
+    if (options.batch_size < 1)
+        return Error{
+            Code::invalid,
+            fmt::format("inference.batch_size is {}, but at least one answer must be written at once",
+                        options.batch_size),
+            "Choose 1 or more."};
+    if (options.interactive_slots < 0 || options.interactive_slots >= options.batch_size)
+        return Error{Code::invalid,
+                     fmt::format("inference.interactive_slots is {}, inference.batch_size {}: the batch lane "
+                                 "would have no slot",
+                                 options.interactive_slots, options.batch_size),
+                     fmt::format("Choose interactive_slots from 0 to {}.", options.batch_size - 1)};
+    if (options.step_tokens < 0)
+        return Error{Code::invalid, fmt::format("inference.step_tokens is {}", options.step_tokens),
+                     "Choose 1 or more."};
+    return {};
+}
+
+}  // namespace
+
+Scheduler::State::State(Engine::State& engine_state, const Tokenizer& its_tokenizer,
+                        const SchedulerOptions& how, std::unique_ptr<SequenceStore> memory)
+    : engine(engine_state),
+      tokenizer(its_tokenizer),
+      options(how),
+      step_rows(how.step_tokens > 0 ? std::min(how.step_tokens, engine_state.plan.chunk)
+                                    : engine_state.plan.chunk),
+      store(std::move(memory)),
+      lanes({how.batch_size, how.interactive_slots}),
+      pace(how.step_ms / 1e3),
+      logits(static_cast<size_t>(how.batch_size) * static_cast<size_t>(engine_state.model->hp().n_vocab)) {
+    const auto n = static_cast<size_t>(how.batch_size);
+    running.reserve(n);
+    needs.reserve(n);
+    slices.reserve(n);
+    order.reserve(n);
+    drawing.reserve(n);
+    step_ids.reserve(static_cast<size_t>(step_rows));
+    publish();
+}
+
+Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Scheduler::~Scheduler() = default;
+
+Expected<std::unique_ptr<Scheduler>> Scheduler::create(Engine& engine, const Tokenizer& tokenizer,
+                                                       const SchedulerOptions& options) {
+    if (Status s = check_options(options); !s) return s.error();
+    Engine::State& of = *engine.state_;
+    StoreOptions memory;
+    memory.n_sequence = options.batch_size;
+    memory.n_page =
+        options.pool_tokens > 0 ? kv_pages(options.pool_tokens) : options.batch_size * kv_pages(of.n_ctx);
+    memory.prefix = {options.prefix_cache_bytes, options.state_checkpoint_bytes};
+    auto store = SequenceStore::create(of.model->kv_shape(of.kv_type), of.model->recurrent_shape(), memory);
+    if (!store) return store.error();
+    return std::unique_ptr<Scheduler>(
+        new Scheduler(std::make_unique<State>(of, tokenizer, options, std::move(*store))));
+}
+
+int64_t Scheduler::State::n_ctx() const {
+    return std::min(engine.n_ctx, store->pool().n_page() * k_kv_block);
+}
+
+Status Scheduler::State::check(const Request& request) const {
+    const int64_t n_vocab = engine.model->hp().n_vocab,
+                  n_prompt = static_cast<int64_t>(request.prompt.size());
+    if (request.prompt.empty())
+        return Error{Code::invalid, "the prompt has no tokens", "Give one with some text."};
+    for (const int32_t id : request.prompt)
+        if (id < 0 || id >= n_vocab)
+            return Error{Code::invalid,
+                         fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
+                         fmt::format("Ids lie between 0 and {}.", n_vocab - 1)};
+    if (n_prompt >= n_ctx())
+        return Error{Code::too_large,
+                     fmt::format("the prompt has {} tokens, but the context has room for {}, answer included",
+                                 n_prompt, n_ctx()),
+                     fmt::format("Shorten it, or choose a longer context with kv_cache.max_context (this "
+                                 "model: up to {}).",
+                                 engine.model->hp().n_ctx_model)};
+    if (request.n_choices < 1)
+        return Error{Code::invalid, fmt::format("{} answers are asked for", request.n_choices),
+                     "Choose 1 or more."};
+    return {};
+}
+
+Expected<RequestId> Scheduler::submit(Request request, std::shared_ptr<RequestOwner> owner) {
+    State& s = *state_;
+    if (Status fits = s.check(request); !fits) return fits.error();
+    auto ticket = std::make_shared<Ticket>();
+    const int64_t room = s.n_ctx() - static_cast<int64_t>(request.prompt.size());
+    ticket->most = std::clamp<int64_t>(request.max_tokens.value_or(room), 1, room);
+    ticket->owner = std::move(owner);
+    ticket->submitted = now_seconds();
+    ticket->open = request.n_choices;
+    ticket->unstarted = request.n_choices - 1;
+    ticket->record.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+    ticket->request = std::move(request);
+    RequestId id = 0;
+    {
+        const std::lock_guard lock(s.mutex);
+        if (static_cast<size_t>(s.counters.waiting) >= s.options.most_waiting)
+            return Error{
+                Code::too_large,
+                fmt::format("{} requests are waiting already, which is as many as may", s.counters.waiting),
+                "Try again later."};
+        id = ticket->id = s.next_id++;
+        s.counters.waiting++;
+        s.alive.insert(id);
+        s.submitted.push_back(std::move(ticket));
+    }
+    s.changed.notify_all();
+    return id;
+}
+
+void Scheduler::cancel(RequestId id) {
+    {
+        const std::lock_guard lock(state_->mutex);
+        if (!state_->alive.contains(id)) return;
+        state_->cancelled.insert(id);
+    }
+    state_->changed.notify_all();
+}
+
+bool Scheduler::step() { return state_->step(); }
+
+void Scheduler::wait(Seconds seconds) {
+    State& s = *state_;
+    std::unique_lock lock(s.mutex);
+    s.changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                       [&] { return !s.submitted.empty() || !s.cancelled.empty(); });
+}
+
+SchedulerCounters Scheduler::counters() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->counters;
+}
+
+void Scheduler::drop_prefix_cache() {
+    state_->store->tree().clear();
+    state_->publish();
+}
+
+}  // namespace ft

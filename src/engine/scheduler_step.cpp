@@ -1,0 +1,179 @@
+// One step: rows for every running choice, the model once over all of them, a token for each that is due.
+#include <algorithm>
+
+#include "engine/scheduler_state.h"
+
+namespace ft {
+
+bool Scheduler::State::step() {
+    take_submitted();
+    take_cancelled();
+    admit();
+    if (running.empty()) {
+        publish();
+        return false;
+    }
+    plan_rows();
+    if (options.overcommit) take_pages();
+    lay_out();
+    if (const Status done = forward(); !done) {
+        for (const size_t i : order) end(*running[i], FinishReason::error, &done.error());
+    } else {
+        advance();
+        draw_all();
+    }
+    remove_ended();
+    queue_parked();
+    publish();
+    turn++;
+    return true;
+}
+
+void Scheduler::State::plan_rows() {
+    needs.clear();
+    int64_t singles = 0;
+    for (const auto& choice : running) {
+        const int64_t pending = choice->pending(), n_past = choice->sequence->n_past;
+        const auto border = std::ranges::upper_bound(choice->borders, n_past);
+        needs.push_back({.lane = choice->lane(),
+                         .pending = pending,
+                         .most = border == choice->borders.end() ? pending : *border - n_past});
+        if (pending == 1) singles++;
+    }
+    plan_step(needs, {.rows = step_rows, .prompt_rows = pace.prompt_rows(singles)}, turn);
+}
+
+// With overcommit a step takes the pages that its rows need, the oldest choice first.
+void Scheduler::State::take_pages() {
+    for (size_t i = 0; i < running.size(); i++)
+        if (needs[i].rows > 0) grow(i, running[i]->sequence->n_past + needs[i].rows);
+}
+
+void Scheduler::State::lay_out() {
+    order.clear();
+    slices.clear();
+    step_ids.clear();
+    single_rows = 0;
+    for (const bool single : {true, false})
+        for (size_t i = 0; i < running.size(); i++) {
+            const int64_t rows = needs[i].rows;
+            if (rows == 0 || (needs[i].pending == 1) != single) continue;
+            Choice& choice = *running[i];
+            slices.push_back({.memory = &choice.sequence->memory,
+                              .first = static_cast<int>(step_ids.size()),
+                              .count = static_cast<int>(rows),
+                              .position = choice.sequence->n_past});
+            const auto from = choice.ids.begin() + choice.sequence->n_past;
+            step_ids.insert(step_ids.end(), from, from + rows);
+            order.push_back(i);
+            if (single) single_rows++;
+        }
+}
+
+Status Scheduler::State::forward() {
+    engine.ops->on_route = nullptr;
+    if (engine.cache)
+        if (Status unchanged = engine.model->check_files(); !unchanged) return unchanged;
+    const CacheStats before = engine.stats();
+    const Seconds start = now_seconds();
+    Status done = engine.model->forward(*engine.ops, slices, step_ids);
+    pace.took(now_seconds() - start, single_rows, static_cast<int64_t>(step_ids.size()) - single_rows);
+    count_experts(engine.stats() - before);
+    return done;
+}
+
+// All rows of a step ask for experts together: each request is told its rows' share.
+void Scheduler::State::count_experts(const CacheStats& stats) {
+    const uint64_t all = step_ids.size();
+    for (size_t n = 0; n < order.size(); n++) {
+        RequestRecord& record = running[order[n]]->ticket->record;
+        const auto rows = static_cast<uint64_t>(slices[n].count);
+        record.expert_hits += stats.hits * rows / all;
+        record.expert_misses += stats.misses * rows / all;
+        record.expert_bytes += stats.bytes_read * rows / all;
+    }
+}
+
+// The rows are part of their sequences now. The residual stream's last row of each that is due moves up
+// behind those of the single tokens, so that one product makes all logits.
+void Scheduler::State::advance() {
+    const View2<float> x = engine.ops->activity().x;
+    drawing.clear();
+    uint64_t prompt = 0;
+    for (size_t n = 0; n < order.size(); n++) {
+        Choice& choice = *running[order[n]];
+        choice.sequence->n_past += slices[n].count;
+        if (choice.drawn == 0) prompt += static_cast<uint64_t>(slices[n].count);
+        keep_beginning(choice);
+        if (choice.pending() > 0) continue;
+        const int64_t from = slices[n].first + slices[n].count - 1, to = static_cast<int64_t>(drawing.size());
+        if (from != to) std::copy_n(x.row(from), x.cols, x.row(to));
+        drawing.push_back(order[n]);
+    }
+    engine.activity->prompt_tokens += prompt;
+    engine.activity->generated_tokens += static_cast<uint64_t>(step_ids.size()) - prompt;
+    const std::lock_guard lock(mutex);
+    counters.prompt_tokens += prompt;
+}
+
+void Scheduler::State::keep_beginning(Choice& choice) {
+    const int64_t n_past = choice.sequence->n_past, n_prompt = choice.n_prompt();
+    if (n_past > n_prompt) return;
+    prompt_reached(choice);
+    if (store->recurrent()) {
+        if (std::ranges::binary_search(choice.borders, n_past))
+            store->keep(*choice.sequence, choice.fed(), true);
+    } else if (n_past == n_prompt) {
+        store->keep(*choice.sequence,
+                    choice.fed().first(static_cast<size_t>(n_past / k_kv_block * k_kv_block)), false);
+    }
+}
+
+void Scheduler::State::draw_all() {
+    if (drawing.empty()) return;
+    const int64_t n = static_cast<int64_t>(drawing.size()), n_vocab = engine.model->hp().n_vocab;
+    engine.model->head(*engine.ops, 0, {logits.data(), n, n_vocab, n_vocab});
+    for (int64_t i = 0; i < n; i++)
+        draw(*running[drawing[static_cast<size_t>(i)]],
+             {logits.data() + i * n_vocab, static_cast<size_t>(n_vocab)});
+    const std::lock_guard lock(mutex);
+    counters.generated_tokens += static_cast<uint64_t>(n);
+}
+
+void Scheduler::State::draw(Choice& choice, std::span<const float> of) {
+    Ticket& ticket = *choice.ticket;
+    const Request& request = ticket.request;
+    const int32_t id = choice.sampler.sample(of, choice.ids.size(), static_cast<uint64_t>(choice.index));
+    if (ticket.first_token == 0) {
+        ticket.first_token = now_seconds();
+        ticket.record.prefill_ms = (ticket.first_token - ticket.started) * 1e3;
+        ticket.record.ttft_ms = (ticket.first_token - ticket.submitted) * 1e3;
+    }
+    choice.drawn++;
+    ticket.record.generated_tokens++;
+    if (std::ranges::find(request.end_ids, id) != request.end_ids.end())
+        return end(choice, FinishReason::stop);
+    if (request.top_logprobs)
+        token_logprobs(of, id, static_cast<size_t>(*request.top_logprobs), choice.logprobs);
+    choice.sampler.accept(id);
+    choice.ids.push_back(id);
+    const std::string text = choice.text.push(id);
+    ticket.owner->on_token({.choice = choice.index,
+                            .id = id,
+                            .text = text,
+                            .logprobs = request.top_logprobs ? &choice.logprobs : nullptr});
+    if (choice.text.stopped()) end(choice, FinishReason::stop);
+    else if (choice.drawn >= ticket.most) end(choice, FinishReason::length);
+}
+
+void Scheduler::State::publish() {
+    const std::lock_guard lock(mutex);
+    counters.steps = turn;
+    counters.running = lanes.running();
+    const PagePool& pool = store->pool();
+    counters.kv_bytes = static_cast<uint64_t>(pool.n_page()) * pool.page_bytes();
+    counters.pages_used = static_cast<uint64_t>(pool.n_page() - pool.n_free());
+    counters.checkpoints = static_cast<uint64_t>(store->tree().n_state());
+}
+
+}  // namespace ft

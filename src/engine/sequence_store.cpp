@@ -1,0 +1,60 @@
+#include "engine/sequence_store.h"
+
+namespace ft {
+
+SequenceStore::SequenceStore(std::unique_ptr<PagePool> pool, const RecurrentShape& state,
+                             const StoreOptions& options)
+    : pool_(std::move(pool)), state_shape_(state), tree_(*pool_, state.n_layer > 0, options.prefix) {
+    for (int i = 0; i < options.n_sequence; i++) idle_states_.emplace_back(state);
+}
+
+Expected<std::unique_ptr<SequenceStore>> SequenceStore::create(const KvShape& kv, const RecurrentShape& state,
+                                                               const StoreOptions& options) {
+    auto pool = PagePool::create(kv, options.n_page);
+    if (!pool) return pool.error();
+    return std::unique_ptr<SequenceStore>(new SequenceStore(std::move(*pool), state, options));
+}
+
+std::unique_ptr<SequenceStore::Sequence> SequenceStore::start(std::span<const int32_t> ids,
+                                                              int64_t n_position) {
+    check(!ids.empty() && !idle_states_.empty(), "more sequences than there is memory for");
+    const PrefixMatch match = tree_.find(ids.first(ids.size() - 1));
+    KvSequence kv(*pool_);
+    kv.adopt(match.pages);  // from now on they cannot be forgotten
+    const bool cut = match.n_token % k_kv_block != 0;
+    const int64_t missing = kv_pages(n_position) - static_cast<int64_t>(match.pages.size()) + (cut ? 1 : 0);
+    if (!tree_.free_pages(missing)) return nullptr;
+    if (cut) check(kv.make_private(static_cast<int64_t>(match.pages.size()) - 1), "a free page is gone");
+    check(kv.reserve(n_position), "free pages are gone");
+    auto sequence = std::make_unique<Sequence>(
+        Sequence{SequenceMemory{std::move(kv), std::move(idle_states_.back())}, match.n_token});
+    idle_states_.pop_back();
+    if (match.state != nullptr) sequence->memory.state.copy_from(*match.state);
+    else sequence->memory.state.clear();
+    return sequence;
+}
+
+bool SequenceStore::grow(Sequence& sequence, int64_t n_position) {
+    const auto have = static_cast<int64_t>(sequence.memory.kv.pages().size());
+    return tree_.free_pages(kv_pages(n_position) - have) && sequence.memory.kv.reserve(n_position);
+}
+
+void SequenceStore::keep(const Sequence& sequence, std::span<const int32_t> ids, bool with_state) {
+    tree_.insert(ids, sequence.memory.kv.pages(), true, with_state ? &sequence.memory.state : nullptr);
+}
+
+PrefixTree::Pin SequenceStore::keep_pinned(const Sequence& sequence, std::span<const int32_t> ids) {
+    return tree_.insert_pinned(ids, sequence.memory.kv.pages(), true,
+                               recurrent() ? &sequence.memory.state : nullptr);
+}
+
+void SequenceStore::finish(std::unique_ptr<Sequence> sequence, std::span<const int32_t> ids) {
+    tree_.insert(ids, sequence->memory.kv.pages(), false, recurrent() ? &sequence->memory.state : nullptr);
+    drop(std::move(sequence));
+}
+
+void SequenceStore::drop(std::unique_ptr<Sequence> sequence) {
+    idle_states_.push_back(std::move(sequence->memory.state));
+}
+
+}  // namespace ft

@@ -25,6 +25,7 @@ struct Read {
 struct ReadDone {
     uint64_t tag = 0;
     Status status;
+    uint64_t bytes = 0;  // that were asked for
 };
 
 enum class ReadMethod { automatic, io_uring, threads };

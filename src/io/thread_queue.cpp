@@ -64,7 +64,7 @@ class ThreadQueue final : public ReadQueue {
             lock.unlock();
             Status status = read.file->read_blocks(read.offset, read.to);
             lock.lock();
-            done_.push_back({read.tag, std::move(status)});
+            done_.push_back({read.tag, std::move(status), read.to.size()});
             over_.notify_one();
         }
     }

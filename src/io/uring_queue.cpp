@@ -95,7 +95,8 @@ class UringQueue final : public ReadQueue {
         // What came back short or not at all is read once more, plainly: that either helps or says what is
         // wrong and where.
         const bool whole = result >= 0 && static_cast<uint64_t>(result) >= needed;
-        done.push_back({read.tag, whole ? Status{} : read.file->read_at(read.offset, read.to)});
+        done.push_back(
+            {read.tag, whole ? Status{} : read.file->read_at(read.offset, read.to), read.to.size()});
     }
 
     io_uring ring_ = {};

@@ -283,7 +283,8 @@ void ExpertCache::load(int number, int layer, int expert, bool guess) {
     for (size_t i = 0; i < stacks.size(); i++) {
         const uint64_t offset = stacks[i].offset + static_cast<uint64_t>(expert) * stacks[i].slice_bytes;
         std::byte* to = slots_.room(number, static_cast<int>(i)) + offset % k_file_block;
-        streamer_.add({stacks[i].file, offset, {to, stacks[i].slice_bytes}, static_cast<uint64_t>(number)});
+        streamer_.add({stacks[i].file, offset, {to, stacks[i].slice_bytes}, static_cast<uint64_t>(number)},
+                      guess);
     }
     if (guess) open_guesses_++;
 }
@@ -342,7 +343,7 @@ void ExpertCache::abandon() {
     missing_.clear();
     for (uint64_t tag : streamer_.cancel()) {
         slots_state_[tag].failed = true;
-        read_over({tag, {}});
+        read_over({tag, {}, 0});
     }
     while (streamer_.n_open() > 0) absorb(true);
     for (int slot : arrived_) slots_state_[static_cast<size_t>(slot)].pins--;

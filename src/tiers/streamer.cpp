@@ -2,13 +2,23 @@
 
 namespace ft {
 
+namespace {
+
+constexpr size_t k_most_reads = 128;
+constexpr uint64_t k_most_bytes = 128 << 20;
+
+}  // namespace
+
 void Streamer::start() {
     starting_.clear();
-    while (!waiting_.empty() && queue_->in_flight() + starting_.size() < ReadQueue::k_most_in_flight) {
-        starting_.push_back(waiting_.front());
-        bytes_read_ += waiting_.front().to.size();
-        waiting_.pop_front();
-    }
+    for (std::deque<Read>* line : {&needed_, &guessed_})
+        while (!line->empty() && queue_->in_flight() + starting_.size() < k_most_reads &&
+               bytes_in_flight_ < k_most_bytes) {
+            starting_.push_back(line->front());
+            bytes_in_flight_ += line->front().to.size();
+            bytes_read_ += line->front().to.size();
+            line->pop_front();
+        }
     if (starting_.empty()) return;
     if (queue_->in_flight() == 0) reading_since_ = now_seconds();
     queue_->submit(starting_);
@@ -23,14 +33,17 @@ void Streamer::collect(std::vector<ReadDone>& done, bool wait) {
         queue_->collect(done, true);
         wait_seconds_ += now_seconds() - begin;
     }
+    for (size_t i = before; i < done.size(); i++) bytes_in_flight_ -= done[i].bytes;
     if (was_reading && queue_->in_flight() == 0) read_seconds_ += now_seconds() - reading_since_;
     if (done.size() > before) start();
 }
 
 std::vector<uint64_t> Streamer::cancel() {
     std::vector<uint64_t> tags;
-    for (const Read& read : waiting_) tags.push_back(read.tag);
-    waiting_.clear();
+    for (std::deque<Read>* line : {&needed_, &guessed_}) {
+        for (const Read& read : *line) tags.push_back(read.tag);
+        line->clear();
+    }
     return tags;
 }
 

@@ -15,8 +15,10 @@ class Streamer {
  public:
     explicit Streamer(std::unique_ptr<ReadQueue> queue) : queue_(std::move(queue)) {}
 
-    // Puts a read in line; start() hands what is in line to the drive, as much as may be in flight.
-    void add(const Read& read) { waiting_.push_back(read); }
+    // Puts a read in line; start() hands what is in line to the drive, as much as may be in flight: enough to
+    // keep it busy while a batch of experts is computed, and less than its queue takes, because whoever fills
+    // that is held up until there is room.
+    void add(const Read& read, bool guess) { (guess ? guessed_ : needed_).push_back(read); }
     void start();
     // Appends reads that are over, and starts those in line that now may; waits for one where there is none
     // and `wait`.
@@ -25,7 +27,7 @@ class Streamer {
     std::vector<uint64_t> cancel();
 
     std::string_view method() const { return queue_->method(); }
-    size_t n_open() const { return waiting_.size() + queue_->in_flight(); }
+    size_t n_open() const { return needed_.size() + guessed_.size() + queue_->in_flight(); }
     uint64_t bytes_read() const { return bytes_read_; }  // handed to the drive so far
     double wait_seconds() const { return wait_seconds_; }
     // In which a read was under way, until collect() saw the last one over.
@@ -33,7 +35,8 @@ class Streamer {
 
  private:
     std::unique_ptr<ReadQueue> queue_;
-    std::deque<Read> waiting_;
+    std::deque<Read> needed_, guessed_;  // in line
+    uint64_t bytes_in_flight_ = 0;
     std::vector<Read> starting_;
     uint64_t bytes_read_ = 0;
     double wait_seconds_ = 0, read_seconds_ = 0;

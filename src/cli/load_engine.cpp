@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/plan_settings.h"
 #include "cli/progress_bar.h"
+#include "cli/serving_settings.h"
 #include "cli/status_file.h"
 #include "device/cpu.h"
 #include "tiers/plan.h"
@@ -23,6 +24,9 @@ LoadOptions load_options(const ModelChoice& choice) {
     options.warm_start = choice.settings.boolean("memory.warm_start");
     options.expert_policy = choice.settings.text("memory.expert_policy");
     if (choice.settings.has("memory.prefetch")) options.prefetch = choice.settings.boolean("memory.prefetch");
+    options.kv = kv_options(choice.settings);
+    options.steps = step_options(choice.settings, 1);
+    for (const std::string& note : serving_notes(choice.settings)) log("kv", "{}", note);
     for (const std::string& note : memory_notes(choice.settings)) log("mem", "{}", note);
     return options;
 }

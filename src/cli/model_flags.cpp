@@ -3,25 +3,12 @@
 #include "cli/model_flags.h"
 
 #include "cli/plan_settings.h"
+#include "cli/serving_settings.h"
 #include "cli/standard_output.h"
 
 namespace ft::cli {
 
 namespace {
-
-constexpr Key k_context = {
-    .section = "",
-    .name = "ctx",
-    .kind = Kind::integer,
-    .use = Use::loading,
-    .least = 1,
-    .most = 1 << 30,
-    .fallback = "auto",
-    .flag = "--ctx",
-    .value_name = "N",
-    .help =
-        "tokens that prompt and answer may have together; auto is the smaller of the model's "
-        "and 8192"};
 
 std::string flag_help(const Key& key) { return fmt::format("{} (default: {})", key.help, default_text(key)); }
 
@@ -33,20 +20,8 @@ Sources sources_of(const ModelFlags& flags) {
     if (flags.model_option->count() > 0)
         sources.flags.push_back({find_key("model.path"), "MODEL", flags.model});
     for (const auto& flag : flags.flags)
-        if (flag->option->count() > 0 && flag->key != &k_context)
-            sources.flags.push_back({flag->key, flag->key->flag, flag->text});
+        if (flag->option->count() > 0) sources.flags.push_back({flag->key, flag->key->flag, flag->text});
     return sources;
-}
-
-Expected<int64_t> context_of(const ModelFlags& flags) {
-    for (const auto& flag : flags.flags) {
-        if (flag->key != &k_context || flag->option->count() == 0) continue;
-        const Expected<std::optional<SettingValue>> value =
-            parse_value(k_context, k_context.flag, flag->text);
-        if (!value) return value.error();
-        return *value ? std::get<int64_t>(**value) : 0;
-    }
-    return int64_t{0};
 }
 
 }  // namespace
@@ -63,7 +38,6 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use) {
     };
     for (const Key& key : keys())
         if (*key.flag && (use == Use::answering || key.use == Use::loading)) add(key);
-    add(k_context);
     flags->config_option =
         app.add_option("--config", flags->config_path, "settings from a YAML file (docs/settings.md)")
             ->type_name("FILE");
@@ -80,18 +54,19 @@ Expected<int> with_model(const ModelFlags& flags,
                          const std::function<Expected<int>(const ModelChoice&)>& body) {
     Expected<Settings> settings = load_settings(sources_of(flags));
     if (!settings) return settings.error();
-    const Expected<int64_t> n_ctx = context_of(flags);
-    if (!n_ctx) return n_ctx.error();
     if (flags.print_config) {
         write_out(settings_yaml(*settings));
         return 0;
     }
     if (const Status s = check_memory_settings(*settings); !s) return s.error();
+    if (const Status s = check_serving_settings(*settings); !s) return s.error();
     if (!settings->has("model.path"))
         return Error{Code::invalid, "no model is named",
                      "Give the GGUF file as an argument, or as model.path in --config."};
     std::string path = settings->text("model.path");
-    return body({std::move(path), std::move(*settings), *n_ctx});
+    const int64_t n_ctx =
+        settings->has("kv_cache.max_context") ? settings->integer("kv_cache.max_context") : 0;
+    return body({std::move(path), std::move(*settings), n_ctx});
 }
 
 Status require_flag(const std::string& text, std::string_view flag_and_value) {

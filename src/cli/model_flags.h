@@ -1,5 +1,5 @@
 // What every command that loads a model has in common: the argument MODEL, --config, --set, --print-config,
-// --ctx, and the flags of the table of settings. A command looks like this:
+// and the flags of the table of settings. A command looks like this:
 //
 //   Action define_bench(CLI::App& app) {
 //       const auto flags = add_model_flags(app, Use::loading);
@@ -32,7 +32,6 @@ struct ModelFlags {
     std::string config_path;
     std::vector<std::string> assignments;
     bool print_config = false;
-    std::string n_ctx;
     struct Flag {
         const Key* key;
         CLI::Option* option;
@@ -49,13 +48,11 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use);
 struct ModelChoice {
     std::string path;
     Settings settings;
-    int64_t n_ctx = 0;  // 0: not chosen
+    int64_t n_ctx = 0;  // kv_cache.max_context; 0: not chosen
 };
 
 // Resolves the settings; --print-config prints them and ends with 0, anything else needs a model and calls
 // `body`.
-// --ctx is a flag alone here: its key belongs to the section of the cache (kv_cache.max_context), and a key
-// under another name would have to be kept for ever.
 Expected<int> with_model(const ModelFlags& flags,
                          const std::function<Expected<int>(const ModelChoice&)>& body);
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/serving_options.h"
 #include "io/file.h"
 #include "tiers/cache_stats.h"
 #include "tiers/policy.h"
@@ -36,6 +37,8 @@ struct LoadOptions {
     int64_t n_ctx = 0;                   // 0: the smaller of the model's context and 8192
     int64_t n_ctx_least = 0;             // the context is raised to this where n_ctx is less
     int64_t chunk = 0;                   // prompt tokens in one step at most; 0: what the plan says
+    KvOptions kv;                        // memory of keys and values
+    StepOptions steps;                   // sequences and tokens of a step
     std::optional<uint64_t> ram_budget;  // bytes of RAM; nothing: what the machine can spare (tiers/plan.h)
     bool cpu_offload = true;             // false: refused, as long as nothing computes on a card
     std::string expert_policy = k_default_policy;  // a row of policies(); speed only

@@ -26,7 +26,7 @@ struct MatMul {
 };
 
 // K and V of one KV head for up to 128 positions (one attention chunk), as stored.
-enum class KvType : uint8_t { f16, f32 };
+enum class KvType : uint8_t { f16, f32, q8_0, q4_0 };
 
 struct AttendChunk {
     KvType type;

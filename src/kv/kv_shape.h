@@ -10,6 +10,10 @@ namespace ft {
 
 constexpr int k_kv_block = 128;  // positions of a page: the chunks in which attention is defined
 
+struct KvTypes {
+    KvType k = KvType::f16, v = KvType::f16;
+};
+
 // Bytes of `dim` values as stored.
 size_t kv_row_bytes(KvType type, int dim);
 

@@ -1,0 +1,22 @@
+// From the settings kv_cache and inference to the options of the engine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "engine/serving_options.h"
+
+namespace ft::cli {
+
+// Refuses what cannot work together, with the reason; a park_dir that is no folder.
+Status check_serving_settings(const Settings& settings);
+
+KvOptions kv_options(const Settings& settings);
+// batch_size: where the settings name none. 4 for commands that answer several requests at once, else 1.
+StepOptions step_options(const Settings& settings, int64_t batch_size);
+
+// What the user chose and should know about: a sentence each, said once at start.
+std::vector<std::string> serving_notes(const Settings& settings);
+
+}  // namespace ft::cli

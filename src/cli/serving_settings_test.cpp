@@ -1,0 +1,81 @@
+#include "cli/serving_settings.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+
+namespace ft::cli {
+namespace {
+
+Settings with(const std::vector<std::string>& assignments) {
+    Sources sources;
+    sources.assignments = assignments;
+    auto settings = load_settings(sources);
+    EXPECT_TRUE(settings) << (settings ? "" : settings.error().sentence());
+    return settings ? std::move(*settings) : Settings();
+}
+
+TEST(ServingSettings, Defaults) {
+    const KvOptions kv = kv_options(with({}));
+    EXPECT_EQ(kv.types.k, KvType::f16);
+    EXPECT_EQ(kv.types.v, KvType::f16);
+    EXPECT_EQ(kv.sliding_window, 0);
+    EXPECT_EQ(kv.pool_tokens, 0);
+    EXPECT_FALSE(kv.auto_evict || kv.overcommit || kv.prefix_cache_bytes);
+    const StepOptions one = step_options(with({}), 1), four = step_options(with({}), 4);
+    EXPECT_EQ(one.batch_size, 1);
+    EXPECT_EQ(one.interactive_slots, 0);
+    EXPECT_EQ(four.batch_size, 4);
+    EXPECT_EQ(four.interactive_slots, 2);
+    EXPECT_EQ(four.step_ms, 250);
+    EXPECT_TRUE(serving_notes(with({})).empty());
+}
+
+TEST(ServingSettings, TypesOfKeysAndValues) {
+    const auto types = [](const std::vector<std::string>& assignments) {
+        const KvOptions kv = kv_options(with(assignments));
+        return std::pair(kv.types.k, kv.types.v);
+    };
+    for (const char* word : {"int8", "q8_0", "fp8"})
+        EXPECT_EQ(types({fmt::format("kv_cache.quant={}", word)}), std::pair(KvType::q8_0, KvType::q8_0));
+    for (const char* word : {"int4", "q4_0"})
+        EXPECT_EQ(types({fmt::format("kv_cache.quant={}", word)}), std::pair(KvType::q4_0, KvType::q4_0));
+    EXPECT_EQ(types({"kv_cache.quant=int4", "kv_cache.quant_k=int8"}), std::pair(KvType::q8_0, KvType::q4_0));
+    EXPECT_EQ(types({"kv_cache.quant_v=int8", "kv_cache.quant_k=auto"}),
+              std::pair(KvType::f16, KvType::q8_0));
+}
+
+TEST(ServingSettings, WhatTheUserShouldKnowIsSaid) {
+    const auto fp8 = serving_notes(with({"kv_cache.quant=fp8"}));
+    ASSERT_EQ(fp8.size(), 1u);
+    EXPECT_NE(fp8[0].find("fp8 is taken as int8"), std::string::npos);
+    for (const char* lossy : {"kv_cache.sliding_window=64", "kv_cache.auto_evict=true"}) {
+        const auto notes = serving_notes(with({lossy}));
+        ASSERT_EQ(notes.size(), 1u);
+        EXPECT_NE(notes[0].find("lossy"), std::string::npos);
+    }
+    EXPECT_EQ(serving_notes(with({"inference.flash_attn=false"})).size(), 1u);
+    EXPECT_TRUE(serving_notes(with({"inference.flash_attn=true"})).empty());
+}
+
+TEST(ServingSettings, WhatCannotWorkIsRefused) {
+    const auto refusal = [](const std::vector<std::string>& assignments) {
+        const Status s = check_serving_settings(with(assignments));
+        return s ? std::string() : s.error().what;
+    };
+    EXPECT_EQ(refusal({}), "");
+    EXPECT_EQ(refusal({"inference.batch_size=1"}), "") << "the slots follow";
+    EXPECT_EQ(refusal({"inference.batch_size=3", "inference.interactive_slots=2"}), "");
+    EXPECT_NE(refusal({"inference.batch_size=2", "inference.interactive_slots=2"}).find("batch_size (2)"),
+              std::string::npos);
+    EXPECT_EQ(refusal({"kv_cache.pool_tokens=1024", "kv_cache.max_context=1024"}), "");
+    EXPECT_NE(refusal({"kv_cache.pool_tokens=1023", "kv_cache.max_context=1024"}).find("1023"),
+              std::string::npos);
+    EXPECT_EQ(refusal({"kv_cache.park_dir=" + testing::TempDir()}), "");
+    EXPECT_NE(refusal({"kv_cache.park_dir=/no/such/folder"}).find("/no/such/folder"), std::string::npos);
+    EXPECT_NE(refusal({"kv_cache.park_dir=" FREETOKEN_SOURCE_DIR "/README.md"}).find("no folder"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace ft::cli

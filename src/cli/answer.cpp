@@ -24,9 +24,9 @@ Status check_room(const AnswerRequest& request) {
                  "Shorten it, or choose a longer context with --ctx where the model has one."};
 }
 
-// In blocks where somebody watches; the logits do not depend on the blocks.
+// Pass by pass where somebody watches; the logits do not depend on it.
 Status feed_prompt(Sequence& sequence, const AnswerRequest& request, std::span<const int32_t> ids) {
-    const size_t block = request.on_prompt ? 256 : ids.size();
+    const size_t block = request.on_prompt ? static_cast<size_t>(sequence.step_tokens()) : ids.size();
     for (size_t at = 0; at < ids.size(); at += block) {
         const auto some = ids.subspan(at, std::min(block, ids.size() - at));
         if (Status fed = sequence.feed(some, request.stop); !fed) return fed;

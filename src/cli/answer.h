@@ -21,6 +21,7 @@ class Sequence {
     virtual Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) = 0;
     virtual std::span<const float> logits() const = 0;
     virtual int64_t n_past() const = 0;
+    virtual int64_t step_tokens() const = 0;  // ids of one pass: shorter feeds cost whole passes
 };
 
 enum class AnswerEnd {

@@ -20,6 +20,7 @@ class Counting : public Sequence {
     }
     std::span<const float> logits() const override { return logits_; }
     int64_t n_past() const override { return n_past_; }
+    int64_t step_tokens() const override { return 256; }
 
     int64_t n_past_ = 0;
     int64_t fail_at = -1;

@@ -62,7 +62,7 @@ Expected<Part> timed(Session& session, std::span<const int32_t> ids, size_t step
 Expected<Part> prompt_part(Session& session, const BenchFlags& flags, std::span<const int32_t> ids) {
     session.clear();
     // one feed where nothing limits it: a chunk's logits are worked out for its last id only
-    const size_t step = flags.limit > 0 ? 256 : ids.size();
+    const size_t step = flags.limit > 0 ? static_cast<size_t>(session.step_tokens()) : ids.size();
     return timed(session, ids.first(static_cast<size_t>(flags.pp)), std::max<size_t>(step, 1), flags.limit);
 }
 

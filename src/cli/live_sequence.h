@@ -20,6 +20,7 @@ class LiveSequence : public Sequence {
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) override;
     std::span<const float> logits() const override { return session_->logits(); }
     int64_t n_past() const override { return session_->n_past(); }
+    int64_t step_tokens() const override { return session_->step_tokens(); }
     Session& session() { return *session_; }
 
  private:

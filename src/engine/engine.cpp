@@ -266,6 +266,7 @@ std::span<const float> Session::logits() const {
     return state_->has_logits ? state_->logits.span() : std::span<const float>{};
 }
 int64_t Session::n_past() const { return state_->n_past; }
+int64_t Session::step_tokens() const { return state_->engine.ops->max_token(); }
 CacheStats Session::expert_stats() const { return state_->stats; }
 
 void Session::clear() { state_->clear(); }

@@ -108,6 +108,7 @@ class Session {
 
     std::span<const float> logits() const;  // n_vocab values; empty before the first feed
     int64_t n_past() const;
+    int64_t step_tokens() const;      // ids that feed() reads in one pass over the weights, at most
     CacheStats expert_stats() const;  // since the session was made
     void clear();
     // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers): clear() and

@@ -58,7 +58,7 @@ TEST_F(Choice, NoTableLacksAFunction) {
         EXPECT_TRUE(table->act_kind && table->act_bytes && table->quantise && table->matmul &&
                     table->rms_norm);
         EXPECT_TRUE(table->l2_norm && table->silu_mul && table->sigmoid_mul && table->silu && table->softmax);
-        EXPECT_TRUE(table->add && table->scale_add && table->attend_chunk && table->attend_merge);
+        EXPECT_TRUE(table->add && table->scale_add && table->attend && table->attend_merge);
         EXPECT_TRUE(table->delta_step && table->conv_silu);
     }
 }

@@ -29,12 +29,20 @@ struct MatMul {
 enum class KvType : uint8_t { f16, f32, q8_0, q4_0 };
 
 struct AttendChunk {
-    KvType type;
+    KvType type_k, type_v;
     const std::byte* k;         // [n_pos, dim_k]
     const std::byte* v;         // [n_pos, dim_v]
     size_t k_stride, v_stride;  // bytes from one position to the next
-    int dim_k, dim_v;
-    int n_pos;  // 1..128 positions visible to the query
+    int dim_k, dim_v;           // multiples of 32 where the type is of blocks
+    int n_pos;                  // 1..128 positions that may be read
+};
+
+// A query of one head, and the positions of a chunk that it sees: [0, sinks) and [first, end), at least one,
+// where sinks <= first and end <= n_pos of the chunk.
+struct AttendQuery {
+    const float* x;        // [dim_k]; read where keys are f16 or f32
+    const std::byte* act;  // quantise(q8_32, x); read where keys are q8_0 or q4_0
+    int sinks, first, end;
 };
 
 struct Kernels {
@@ -58,15 +66,11 @@ struct Kernels {
     void (*scale_add)(const float* x, float w, int64_t n, float* y,
                       bool first);  // y = w * x (first) or y = y + (w * x)
 
-    // One chunk of attention for one query of one head (arithmetic.md 4): scores, m, l and o of this chunk
-    // alone. q [dim_k] f32, scratch [128] f32, o [dim_v] f32.
-    void (*attend_chunk)(const AttendChunk& chunk, const float* q, float scale, float* scratch, float* m,
-                         float* l, float* o);
-    // The same for n_query queries at once, which is faster where they share keys: the heads of a group,
-    // neighbouring tokens. Query i [dim_k] sees the first n_pos[i] of chunk.n_pos positions, 1 or more.
-    // scratch [512] f32; m, l [n_query]; o[i] [dim_v].
-    void (*attend_queries)(const AttendChunk& chunk, int n_query, const float* const* q, const int* n_pos,
-                           float scale, float* scratch, float* m, float* l, float* const* o);
+    // One chunk of attention (arithmetic.md 4) for n_query queries that share keys, which is faster than one
+    // by one: the heads of a group, neighbouring tokens. Scores, m, l and o of this chunk alone. scratch
+    // [512] f32; m, l [n_query]; o[i] [dim_v].
+    void (*attend)(const AttendChunk& chunk, int n_query, const AttendQuery* queries, float scale,
+                   float* scratch, float* m, float* l, float* const* o);
     // Merges chunk (m2, l2, o2) into (m, l, o): the later positions are the second. dim_v values.
     void (*attend_merge)(float* m, float* l, float* o, float m2, float l2, const float* o2, int dim_v);
 

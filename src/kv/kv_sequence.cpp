@@ -6,15 +6,25 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "quant/half.h"
+#include "quant/stored_blocks.h"
 
 namespace ft {
 
 namespace {
 
 void store_row(KvType type, const float* values, int dim, std::byte* row) {
-    if (type == KvType::f32) std::memcpy(row, values, sizeof(float) * static_cast<size_t>(dim));
-    else
-        for (int i = 0; i < dim; i++) store(row + 2 * i, float_to_half(values[i]));
+    switch (type) {
+        case KvType::f16:
+            for (int i = 0; i < dim; i++) store(row + 2 * i, float_to_half(values[i]));
+            return;
+        case KvType::f32:
+            std::memcpy(row, values, sizeof(float) * static_cast<size_t>(dim));
+            return;
+        case KvType::q8_0:
+            return store_q8_0(values, dim, row);
+        case KvType::q4_0:
+            return store_q4_0(values, dim, row);
+    }
 }
 
 }  // namespace
@@ -73,7 +83,9 @@ std::byte* KvSequence::head_at(int layer, int head, int64_t block) const {
     const KvShape& shape = pool_->shape();
     const size_t head_bytes = k_kv_block * (shape.row_bytes_k() + shape.row_bytes_v());
     const auto index = static_cast<size_t>(layer) * shape.n_head_kv + static_cast<size_t>(head);
-    return pool_->bytes(pages_[static_cast<size_t>(block)]).data() + index * head_bytes;
+    const int32_t page = pages_[static_cast<size_t>(block)];
+    check(page >= 0, "a block that was dropped is used");
+    return pool_->bytes(page).data() + index * head_bytes;
 }
 
 void KvSequence::write(int layer, int head, int64_t position, const float* k, const float* v) {
@@ -90,7 +102,8 @@ void KvSequence::write(int layer, int head, int64_t position, const float* k, co
 AttendChunk KvSequence::chunk(int layer, int head, int64_t block, int n_pos) const {
     const KvShape& shape = pool_->shape();
     const std::byte* const at = head_at(layer, head, block);
-    return AttendChunk{.type = shape.type_k,
+    return AttendChunk{.type_k = shape.type_k,
+                       .type_v = shape.type_v,
                        .k = at,
                        .v = at + k_kv_block * shape.row_bytes_k(),
                        .k_stride = shape.row_bytes_k(),

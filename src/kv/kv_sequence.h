@@ -33,6 +33,7 @@ class KvSequence {
     // empty, nothing changed. To be called before writing into a block that was adopted.
     bool make_private(int64_t block);
 
+    const KvShape& shape() const { return pool_->shape(); }
     std::span<const int32_t> pages() const { return pages_; }  // by block; -1: dropped
 
     // Stores the key [dim_k] and value [dim_v] of one head at a position: rounded to the stored types. The

@@ -23,6 +23,8 @@ struct KvShape {
     int dim_k = 0, dim_v = 0;
     KvType type_k = KvType::f16, type_v = KvType::f16;
 
+    // As `types` say, but f16 where a head cannot be cut into blocks of 32 values.
+    void store_as(KvTypes types);
     size_t row_bytes_k() const { return kv_row_bytes(type_k, dim_k); }
     size_t row_bytes_v() const { return kv_row_bytes(type_v, dim_v); }
     uint64_t bytes_per_token() const;  // of all layers and heads

@@ -43,6 +43,11 @@ Ops::Ops(const Hparams& hp, bool renormalise, const Kernels& kernels, ThreadPool
     acts_ = ActBuffer(kernels, n, widest_input(hp));
     ff_acts_ = ActBuffer(kernels, n, n_ff);
     attend_ = RowBuffer(pool.size(), 2 * k_attend_queries * hp.dim_v + 4 * k_kv_block);
+    if (hp.dim_k % 32 == 0)
+        attend_acts_ =
+            RowBuffer(static_cast<int64_t>(pool.size()) * k_attend_queries,
+                      static_cast<int64_t>(kernels.act_bytes(ActKind::q8_32, hp.dim_k) / sizeof(float)));
+    slice_tasks_.reserve(static_cast<size_t>(n));
     for (auto& pointers : row_ptr_) pointers.resize(max_token);
     if (hp.n_expert > 0) {
         const int64_t n_pair = n * hp.top_k;
@@ -97,6 +102,7 @@ uint64_t Ops::scratch_bytes() const {
                                   &ff_up_,
                                   &cos_sin_,
                                   &attend_,
+                                  &attend_acts_,
                                   &router_logits_,
                                   &router_probs_,
                                   &pair_gate_,

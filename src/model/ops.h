@@ -72,6 +72,12 @@ class Ops {
     // gaps.
     void begin(std::span<const Slice> slices);
     Activity& activity() { return activity_; }
+    // A token sees the last `window` positions, its own included, and the first `sinks` of all. 0: it sees
+    // all.
+    void use_window(int64_t window, int64_t sinks) {
+        window_ = window;
+        sinks_ = sinks;
+    }
     // Experts come from the cache from now on; it must outlive this object. Without one all are resident.
     void use_cache(ExpertCache* cache) { cache_ = cache; }
     // An error of the present step: its results are worth nothing.
@@ -122,7 +128,10 @@ class Ops {
     struct Queries {
         int kv_head, first_head, n_head, first_token, n_token;
     };
-    int heads_per_task(int count) const;
+    int heads_per_task() const;
+    void look(int64_t position, int64_t block, AttendQuery& query) const;
+    int64_t block_after(int64_t block, int64_t position) const;
+    void make_query_acts(int n, AttendQuery* queries, int worker);
     void attend(const Slice& slice, int layer, const Queries& of, View2<const float> q, View2<float> out,
                 int worker);
     void choose_experts(const Layer& layer, View2<const float> in);
@@ -157,7 +166,10 @@ class Ops {
     RowBuffer ff_gate_, ff_up_;  // dense and shared feed-forward
     RowBuffer cos_sin_;
     ActBuffer acts_, ff_acts_;
-    RowBuffer attend_;  // per worker: two outputs of each query, and scores
+    int64_t window_ = 0, sinks_ = 0;
+    std::vector<int> slice_tasks_;  // number of each slice's first task of attention
+    RowBuffer attend_;              // per worker: two outputs of each query, and scores
+    RowBuffer attend_acts_;         // per worker: its queries as blobs, for keys in blocks
 
     // mixture: a pair is a token and one of its experts, number token * top_k + rank
     RowBuffer router_logits_, router_probs_, pair_gate_, pair_up_, pair_out_, shared_out_, shared_gate_;

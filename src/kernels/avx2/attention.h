@@ -5,10 +5,8 @@
 
 namespace ft::avx2 {
 
-void attend_chunk(const AttendChunk& chunk, const float* q, float scale, float* scratch, float* m, float* l,
-                  float* o);
-void attend_queries(const AttendChunk& chunk, int n_query, const float* const* q, const int* n_pos,
-                    float scale, float* scratch, float* m, float* l, float* const* o);
+void attend(const AttendChunk& chunk, int n_query, const AttendQuery* queries, float scale, float* scratch,
+            float* m, float* l, float* const* o);
 void attend_merge(float* m, float* l, float* o, float m2, float l2, const float* o2, int dim_v);
 
 }  // namespace ft::avx2

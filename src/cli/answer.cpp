@@ -44,7 +44,10 @@ Status continue_answer(Sequence& sequence, const AnswerRequest& request, Functio
     for (;;) {
         answer.end = AnswerEnd::interrupted;
         if (stopped(request)) return {};
-        const int32_t id = sampler.sample(sequence.logits(), static_cast<uint64_t>(sequence.n_past()));
+        const Expected<int32_t> drawn =
+            sampler.sample(sequence.logits(), static_cast<uint64_t>(sequence.n_past()));
+        if (!drawn) return drawn.error().within(request.model);
+        const int32_t id = *drawn;
         if (answer.timings.predicted_n++ == 0) answer.timings.ttft_ms = (now_seconds() - start) * 1e3;
         answer.end = AnswerEnd::end_token;
         if (is_end(id)) return {};

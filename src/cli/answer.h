@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -41,6 +42,7 @@ struct AnswerRequest {
     int64_t n_ctx = 0;
     const std::atomic<bool>* stop = nullptr;
     std::function<void(uint64_t done, uint64_t total)> on_prompt = {};  // tokens fed so far; may be empty
+    std::string_view model = "the model";                               // begins the sentence of an error
 };
 
 struct Answer {
@@ -51,7 +53,7 @@ struct Answer {
 };
 
 // emit is told each id as it is drawn and returns false to end the answer. An error: the prompt leaves no
-// room for an answer (nothing is fed then), or feeding failed.
+// room for an answer (nothing is fed then), feeding failed, or the logits are not finite.
 Expected<Answer> generate(Sequence& sequence, const AnswerRequest& request, FunctionRef<bool(int32_t)> is_end,
                           FunctionRef<bool(int32_t)> emit);
 

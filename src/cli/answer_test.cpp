@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace ft::cli {
 namespace {
 
@@ -16,6 +18,7 @@ class Counting : public Sequence {
         logits_.assign(32, 0.0f);
         logits_[static_cast<size_t>(ids.back() + 1)] = 1;
         logits_[20] = 0.5;  // the second likeliest, always
+        if (n_past_ >= broken_at) logits_[31] = std::numeric_limits<float>::quiet_NaN();
         return {};
     }
     std::span<const float> logits() const override { return logits_; }
@@ -24,6 +27,7 @@ class Counting : public Sequence {
 
     int64_t n_past_ = 0;
     int64_t fail_at = -1;
+    int64_t broken_at = 1000;
     std::vector<int32_t> fed;
 
  private:
@@ -123,6 +127,19 @@ TEST(Generate, AFailureInTheMiddleIsAnError) {
                                              is_nine, [](int32_t) { return true; });
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().what, "model.gguf: cut");
+}
+
+TEST(Generate, LogitsThatAreNotFiniteEndTheAnswerWithASentence) {
+    const std::vector<int32_t> prompt = {1, 2};
+    for (const int64_t broken_at : {2, 4}) {
+        Counting model;
+        model.broken_at = broken_at;
+        const Expected<Answer> answer =
+            generate(model, {.prompt = prompt, .sampling = greedy(), .n_ctx = 100, .model = "x.gguf"},
+                     is_nine, [](int32_t) { return true; });
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().what.find("x.gguf: the logits are not finite"), 0u);
+    }
 }
 
 TEST(Generate, PenaltiesSeeThePrompt) {

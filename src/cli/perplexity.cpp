@@ -10,6 +10,7 @@
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
 #include "io/file.h"
+#include "sample/sampler.h"
 #include "text/tokenizer.h"
 
 namespace ft::cli {
@@ -55,8 +56,10 @@ Status score_chunk(Session& session, std::span<const int32_t> ids, Score& score)
     int64_t position = 0;
     const auto n = static_cast<int64_t>(ids.size());
     return session.feed_all(ids, [&](std::span<const float> logits) -> Status {
-        if (position >= n / 2 && position < n - 1)
+        if (position >= n / 2 && position < n - 1) {
+            if (Status finite = check_finite(logits); !finite) return finite;
             score.add(negative_log_likelihood(logits, ids[position + 1]));
+        }
         position++;
         return {};
     });
@@ -86,7 +89,7 @@ Expected<int> measure(const ModelChoice& model, const std::string& text_path) {
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
         const std::span<int32_t> part(ids.data() + chunk * n, static_cast<size_t>(n));
         if ((*tokenizer)->adds_bos()) part[0] = (*tokenizer)->bos_id();
-        if (Status s = score_chunk(**session, part, score); !s) return s.error();
+        if (Status s = score_chunk(**session, part, score); !s) return s.error().within(model.path);
         bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks));
     }
     write_out(fmt::format("perplexity: {:.5f} +/- {:.5f} ({} tokens, {} chunks of {}, {} scored)\n",

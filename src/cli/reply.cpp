@@ -21,6 +21,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
         request.max_tokens = model.settings.integer("inference.max_tokens");
     request.n_ctx = model.engine->n_ctx();
     request.stop = &interrupted();
+    request.model = model.path;
     if (bar->on_terminal())
         request.on_prompt = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
     model.sequence->keep_prefix_of(prompt.ids);

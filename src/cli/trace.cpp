@@ -103,6 +103,7 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
         request.max_tokens = model->settings.integer("inference.max_tokens");
     request.n_ctx = model->engine->n_ctx();
     request.stop = &interrupted();
+    request.model = model->path;
     catch_interrupts();
     const auto is_end = [&](int32_t id) { return model->tokenizer->is_end(id); };
     const auto emit = [](int32_t) { return true; };

@@ -143,7 +143,13 @@ void Scheduler::State::draw_all() {
 void Scheduler::State::draw(Choice& choice, std::span<const float> of) {
     Ticket& ticket = *choice.ticket;
     const Request& request = ticket.request;
-    const int32_t id = choice.sampler.sample(of, choice.ids.size(), static_cast<uint64_t>(choice.index));
+    const Expected<int32_t> drawn =
+        choice.sampler.sample(of, choice.ids.size(), static_cast<uint64_t>(choice.index));
+    if (!drawn) {
+        const Error error = drawn.error().within(engine.file.path());
+        return end(choice, FinishReason::error, &error);
+    }
+    const int32_t id = *drawn;
     if (ticket.first_token == 0) {
         ticket.first_token = now_seconds();
         ticket.record.prefill_ms = (ticket.first_token - ticket.started) * 1e3;

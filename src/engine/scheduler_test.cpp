@@ -80,8 +80,8 @@ std::vector<int32_t> alone(Engine& engine, const Request& request, int choice) {
     const int64_t room = engine.n_ctx() - static_cast<int64_t>(request.prompt.size());
     const int64_t most = std::min(request.max_tokens.value_or(room), room);
     for (int64_t n = 0; n < most; n++) {
-        const int32_t id = sampler.sample((*session)->logits(), static_cast<uint64_t>((*session)->n_past()),
-                                          static_cast<uint64_t>(choice));
+        const int32_t id = *sampler.sample((*session)->logits(), static_cast<uint64_t>((*session)->n_past()),
+                                           static_cast<uint64_t>(choice));
         if (std::ranges::find(request.end_ids, id) != request.end_ids.end()) break;
         sampler.accept(id);
         ids.push_back(id);

@@ -16,9 +16,22 @@ namespace {
 constexpr int k_buckets = 2048;
 constexpr double k_buckets_per_logit =
     64;  // 32 logits: what lies below has e^-32 of the likeliest's probability
-constexpr double k_lowest = -std::numeric_limits<double>::infinity();
-
 }  // namespace
+
+Status check_finite(std::span<const float> logits) {
+    float largest = -std::numeric_limits<float>::infinity();
+    bool numbers = true;
+    for (const float logit : logits) {
+        largest = logit > largest ? logit : largest;
+        numbers = numbers && logit == logit;
+    }
+    if (numbers && std::isfinite(largest)) return {};
+    return Error{Code::invalid,
+                 fmt::format("the logits are not finite ({})",
+                             numbers ? "the largest is infinite" : "some are not numbers"),
+                 "The weights or a router of the file are damaged, or a type in it is too narrow for them: "
+                 "fetch the file again, or take another quantisation. `freetoken doctor` examines it."};
+}
 
 Sampler::Sampler(SamplerParams params) : params_(std::move(params)) {
     check(params_.temperature >= 0 && params_.repeat_penalty > 0, "sampler: temperature >= 0, penalty > 0");
@@ -33,8 +46,9 @@ void Sampler::accept(int32_t id) {
     }
 }
 
-int32_t Sampler::sample(std::span<const float> logits, uint64_t position, uint64_t choice) {
+Expected<int32_t> Sampler::sample(std::span<const float> logits, uint64_t position, uint64_t choice) {
     check(!logits.empty(), "sampler: no logits");
+    if (Status finite = check_finite(logits); !finite) return finite.error();
     logits_.assign(logits.begin(), logits.end());
     add_bias();
     penalise();
@@ -68,7 +82,7 @@ void Sampler::penalise() {
 int32_t Sampler::likeliest() const {
     size_t best = 0;
     for (size_t i = 1; i < logits_.size(); i++)
-        if (logits_[i] > logits_[best] || (std::isnan(logits_[best]) && !std::isnan(logits_[i]))) best = i;
+        if (logits_[i] > logits_[best]) best = i;
     return static_cast<int32_t>(best);
 }
 
@@ -79,8 +93,7 @@ bool Sampler::before(const Candidate& a, const Candidate& b) {
 void Sampler::collect_candidates() {
     candidates_.resize(logits_.size());
     for (size_t i = 0; i < logits_.size(); i++)
-        candidates_[i] = {std::isnan(logits_[i]) ? k_lowest : static_cast<double>(logits_[i]),
-                          static_cast<int32_t>(i)};
+        candidates_[i] = {static_cast<double>(logits_[i]), static_cast<int32_t>(i)};
 }
 
 void Sampler::keep_top_k() {

@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
+
 namespace ft {
 
 // Added to a token's logit; -infinity: the token is never drawn.
@@ -34,6 +36,10 @@ struct SamplerParams {
     std::vector<LogitBias> logit_bias = {};  // before everything else; several of one id add up
 };
 
+// An error where no choice among these logits would mean anything: one is NaN, or the largest is infinite.
+// Single ones may be -infinity.
+Status check_finite(std::span<const float> logits);
+
 // One sequence's. Owner: the thread that runs the sequence.
 class Sampler {
  public:
@@ -44,10 +50,10 @@ class Sampler {
     // A token of the sequence, of the prompt too, in order.
     void accept(int32_t id);
 
-    // The id of the next token; logits [n_vocab], not empty. NaN counts as the lowest logit. position is that
-    // of the token chosen; the random number depends on (seed, choice, position) alone. O(n_vocab): never a
-    // whole sort.
-    int32_t sample(std::span<const float> logits, uint64_t position, uint64_t choice = 0);
+    // The id of the next token; logits [n_vocab], not empty. position is that of the token chosen; the random
+    // number depends on (seed, choice, position) alone. O(n_vocab): never a whole sort.
+    // An error: that of check_finite().
+    Expected<int32_t> sample(std::span<const float> logits, uint64_t position, uint64_t choice = 0);
 
  private:
     struct Candidate {

@@ -32,7 +32,7 @@ std::vector<float> random_logits(size_t n, uint32_t seed, float spread) {
 std::map<int32_t, int> draws(const SamplerParams& params, const std::vector<float>& logits, int n) {
     Sampler sampler(params);
     std::map<int32_t, int> counts;
-    for (int i = 0; i < n; i++) counts[sampler.sample(logits, static_cast<uint64_t>(i))]++;
+    for (int i = 0; i < n; i++) counts[*sampler.sample(logits, static_cast<uint64_t>(i))]++;
     return counts;
 }
 
@@ -90,36 +90,48 @@ TEST(Random, DependsOnSeedChoiceAndPositionAndIsUniform) {
 
 TEST(Sampler, GreedyTakesTheLowestOfEqualIds) {
     Sampler sampler(plain(0));
-    EXPECT_EQ(sampler.sample(std::vector<float>{1, 3, 2, 3}, 0), 1);
-    EXPECT_EQ(sampler.sample(std::vector<float>{-1, -1, -1}, 0), 0);
+    EXPECT_EQ(*sampler.sample(std::vector<float>{1, 3, 2, 3}, 0), 1);
+    EXPECT_EQ(*sampler.sample(std::vector<float>{-1, -1, -1}, 0), 0);
+    const float inf = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(*sampler.sample(std::vector<float>{-inf, -5, -inf, -4}, 0), 3);
+}
+
+TEST(Sampler, RefusesLogitsThatAreNotFinite) {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-    EXPECT_EQ(sampler.sample(std::vector<float>{nan, -5, nan, -4}, 0), 3);
-    EXPECT_EQ(sampler.sample(std::vector<float>{nan, nan}, 0), 0);
-    EXPECT_EQ(sampler.sample(std::vector<float>{-inf, -inf}, 0), 0);
-    EXPECT_EQ(sampler.sample(std::vector<float>{1, inf, 2}, 0), 1);
+    for (const float temperature : {0.0f, 1.0f})
+        for (const std::vector<float>& logits :
+             {std::vector<float>{1, nan, 2}, {nan, nan}, {1, inf, 2}, {-inf, -inf}, {2, nan}, {nan, 2}}) {
+            const Expected<int32_t> id = Sampler(plain(temperature)).sample(logits, 0);
+            ASSERT_FALSE(id);
+            EXPECT_NE(id.error().what.find("not finite"), std::string::npos);
+            EXPECT_NE(id.error().remedy.find("router"), std::string::npos);
+            EXPECT_EQ(exit_status(id.error()), 2);
+        }
+    SamplerParams penalised = plain(0);  // what a penalty makes of large logits is no damage
+    penalised.repeat_penalty = 1e-30f;
+    Sampler sampler(penalised);
+    sampler.accept(1);
+    EXPECT_EQ(*sampler.sample(std::vector<float>{1, 1e30f, 2}, 0), 1);
 }
 
 TEST(Sampler, TopKOneIsGreedyAtAnyTemperature) {
     SamplerParams params = plain(5);
     params.top_k = 1;
     const std::vector<float> logits = random_logits(1000, 1, 2);
-    const int32_t greedy = Sampler(plain(0)).sample(logits, 0);
+    const int32_t greedy = *Sampler(plain(0)).sample(logits, 0);
     for (uint64_t position = 0; position < 50; position++)
-        EXPECT_EQ(Sampler(params).sample(logits, position), greedy);
+        EXPECT_EQ(*Sampler(params).sample(logits, position), greedy);
 }
 
-TEST(Sampler, OddLogitsAreNeverDrawnUnlessThereIsNothingElse) {
-    const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+TEST(Sampler, TokensAtMinusInfinityAreNeverDrawn) {
+    const float inf = std::numeric_limits<float>::infinity();
     for (const float top_p : {1.0f, 0.9f})
         for (const float min_p : {0.0f, 0.1f}) {
             SamplerParams params = plain(1);
             params.top_p = top_p;
             params.min_p = min_p;
-            EXPECT_EQ(draws(params, {nan, -inf, 0, nan}, 50).size(), 1u);
-            EXPECT_EQ(draws(params, {nan, -inf, 0, nan}, 50).count(2), 1u);
-            EXPECT_EQ(draws(params, {0, inf, 0}, 50).count(1), 1u);
-            EXPECT_EQ(draws(params, {0, inf, 0}, 50).size(), 1u);
-            for (const auto& [id, n] : draws(params, {-inf, -inf}, 20)) EXPECT_TRUE(id == 0 || id == 1) << n;
+            EXPECT_EQ(draws(params, {-inf, -inf, 0, -inf}, 50).size(), 1u);
+            EXPECT_EQ(draws(params, {-inf, -inf, 0, -inf}, 50).count(2), 1u);
         }
 }
 
@@ -164,15 +176,15 @@ TEST(Sampler, APositionsDrawDoesNotDependOnEarlierDraws) {
     const std::vector<float> logits = random_logits(500, 3, 1);
     Sampler one(plain(1));
     std::vector<int32_t> forward;
-    for (uint64_t position = 0; position < 40; position++) forward.push_back(one.sample(logits, position));
+    for (uint64_t position = 0; position < 40; position++) forward.push_back(*one.sample(logits, position));
     for (uint64_t position = 40; position-- > 0;)
-        EXPECT_EQ(Sampler(plain(1)).sample(logits, position), forward[position]);
+        EXPECT_EQ(*Sampler(plain(1)).sample(logits, position), forward[position]);
     SamplerParams other = plain(1);
     other.seed = 1;
     int same = 0, same_choice = 0;
     for (uint64_t position = 0; position < 40; position++) {
-        same += Sampler(other).sample(logits, position) == forward[position];
-        same_choice += one.sample(logits, position, 1) == forward[position];
+        same += *Sampler(other).sample(logits, position) == forward[position];
+        same_choice += *one.sample(logits, position, 1) == forward[position];
     }
     EXPECT_LT(same, 20);
     EXPECT_LT(same_choice, 20);
@@ -183,23 +195,23 @@ TEST(Sampler, PenaltyDividesPositiveAndMultipliesNegativeLogitsOnce) {
     params.repeat_penalty = 2;
     Sampler sampler(params);
     for (int i = 0; i < 3; i++) sampler.accept(0);
-    EXPECT_EQ(sampler.sample(std::vector<float>{4, 1.5}, 0), 0);  // 4 / 2, not 4 / 8
-    EXPECT_EQ(sampler.sample(std::vector<float>{4, 2.5}, 0), 1);
-    EXPECT_EQ(sampler.sample(std::vector<float>{-1, -1.5}, 0), 1);  // -1 * 2
-    sampler.accept(1'000'000);                                      // no such token here
+    EXPECT_EQ(*sampler.sample(std::vector<float>{4, 1.5}, 0), 0);  // 4 / 2, not 4 / 8
+    EXPECT_EQ(*sampler.sample(std::vector<float>{4, 2.5}, 0), 1);
+    EXPECT_EQ(*sampler.sample(std::vector<float>{-1, -1.5}, 0), 1);  // -1 * 2
+    sampler.accept(1'000'000);                                       // no such token here
     sampler.accept(-1);
-    EXPECT_EQ(sampler.sample(std::vector<float>{4, 2.5}, 0), 1);
+    EXPECT_EQ(*sampler.sample(std::vector<float>{4, 2.5}, 0), 1);
 }
 
 TEST(Sampler, BiasIsAddedBeforeThePenaltyAndMayForbid) {
     SamplerParams params = plain(0);
-    params.logit_bias = {{0, 1}, {0, 1}, {9, 100}, {-1, 100}};            // two of no token here
-    EXPECT_EQ(Sampler(params).sample(std::vector<float>{1, 2.5}, 0), 0);  // 1 + 2
+    params.logit_bias = {{0, 1}, {0, 1}, {9, 100}, {-1, 100}};             // two of no token here
+    EXPECT_EQ(*Sampler(params).sample(std::vector<float>{1, 2.5}, 0), 0);  // 1 + 2
     params.repeat_penalty = 2;
     Sampler penalised(params);
     penalised.accept(0);
-    EXPECT_EQ(penalised.sample(std::vector<float>{1, 1.25}, 0), 0);  // (1 + 2) / 2, not 1 / 2 + 2
-    EXPECT_EQ(penalised.sample(std::vector<float>{1, 1.75}, 0), 1);
+    EXPECT_EQ(*penalised.sample(std::vector<float>{1, 1.25}, 0), 0);  // (1 + 2) / 2, not 1 / 2 + 2
+    EXPECT_EQ(*penalised.sample(std::vector<float>{1, 1.75}, 0), 1);
     params = plain(1);
     params.logit_bias = {{1, -std::numeric_limits<float>::infinity()}};
     EXPECT_EQ(draws(params, {0, 50, 0}, 100).count(1), 0u);
@@ -213,7 +225,7 @@ TEST(Sampler, PenaltyForgetsWhatIsOlderThanItsWindow) {
         params.repeat_last_n = window;
         Sampler sampler(params);
         for (const int32_t id : ids) sampler.accept(id);
-        return sampler.sample(logits, 0);
+        return *sampler.sample(logits, 0);
     };
     EXPECT_EQ(greedy_after(2, {0, 2}), 1);
     EXPECT_EQ(greedy_after(2, {0, 2, 3}), 0);

@@ -1,17 +1,14 @@
 #include "config/yaml_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <sstream>
+
+#include "base/read_text.h"
 
 namespace ft {
 
@@ -128,12 +125,6 @@ class Flattener : public YAML::EventHandler {
     int section_line_ = 0, key_line_ = 0, key_column_ = 0;
 };
 
-Error system_error(const std::string& path, const char* what) {
-    return Error{errno == ENOENT ? Code::not_found : Code::io,
-                 fmt::format("configuration file {}: {}: {}", path, what, std::strerror(errno)),
-                 "Check the path given to --config."};
-}
-
 }  // namespace
 
 Expected<YamlFile> parse_yaml(std::string_view text, const std::string& name) {
@@ -156,27 +147,12 @@ Expected<YamlFile> parse_yaml(std::string_view text, const std::string& name) {
 }
 
 Expected<std::string> read_config_file(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return system_error(path, "cannot be opened");
-    std::string text(k_largest_config_bytes + 1, '\0');
-    size_t size = 0;
-    while (size < text.size()) {
-        const ssize_t got = read(fd, text.data() + size, text.size() - size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
-            const Error error = system_error(path, "cannot be read");
-            close(fd);
-            return error;
-        }
-        if (got == 0) break;
-        size += static_cast<size_t>(got);
-    }
-    close(fd);
-    if (size > k_largest_config_bytes)
-        return Error{Code::too_large, fmt::format("configuration file {}: larger than 1 MiB", path),
-                     "That is no settings file; check the path given to --config."};
-    text.resize(size);
-    return text;
+    Expected<std::string> text = read_text(path, k_largest_config_bytes);
+    if (text) return text;
+    Error error = text.error().within("configuration file");
+    if (error.code == Code::too_large)
+        error.remedy = "That is no settings file; check the path given to --config.";
+    return error;
 }
 
 }  // namespace ft

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstring>
 #include <random>
-#include <system_error>
 
 #include "base/bytes.h"
 #include "io/blocks.h"
@@ -212,19 +211,6 @@ Error File::ends_early(uint64_t offset, uint64_t bytes, uint64_t actual_size) co
                  fmt::format("{}: the file ends at byte {}, but {} bytes from byte {} on are needed",
                              path_text(path_), actual_size, bytes, offset),
                  "It is cut short, or was changed while it was read: get the file again."};
-}
-
-std::string path_text(const std::string& path) { return printable(path, 300); }
-
-Error system_error(const std::string& path, std::string_view verb, int error_number) {
-    const bool missing = error_number == ENOENT || error_number == ENOTDIR;
-    const bool denied = error_number == EACCES || error_number == EPERM;
-    return Error{missing ? Code::not_found : Code::io,
-                 fmt::format("{}: cannot {}: {}", path_text(path), verb,
-                             std::generic_category().message(error_number)),
-                 missing  ? "Check the path."
-                 : denied ? "Change the file's rights, or run as a user who may do this."
-                          : ""};
 }
 
 }  // namespace ft

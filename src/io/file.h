@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/system_error.h"
 
 namespace ft {
 
@@ -58,11 +59,5 @@ class File {
  private:
     std::string path_;
 };
-
-// The path as it stands in messages: control characters escaped, an endless name shortened.
-std::string path_text(const std::string& path);
-
-// A failed system call on `path`: "PATH: cannot VERB: REASON", with a remedy where one is known.
-Error system_error(const std::string& path, std::string_view verb, int error_number);
 
 }  // namespace ft

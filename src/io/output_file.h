@@ -1,6 +1,8 @@
 // A result that appears whole or not at all: it is written beside the target and takes its name on commit().
-// Until then a file that was there stays as it was; without commit() nothing is left behind. A target that is
-// no regular file (/dev/null, a pipe) is written directly.
+// Until then a file that was there stays as it was; without commit() nothing is left behind, not even when a
+// signal ends the program. What is no regular file (/dev/null, a pipe that somebody reads) is written
+// directly, and so is a file that the program was started with as a descriptor for writing (/dev/stdout):
+// from where the descriptor stands, without cutting it.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +12,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/temporary_name.h"
 
 namespace ft {
 
 class OutputFile {
  public:
-    // Every error here and below names the target.
+    // Every error here and below names the target. Never waits for the reader of a pipe.
     static Expected<OutputFile> create(const std::string& target);
 
     OutputFile(OutputFile&& other) noexcept;
@@ -29,16 +32,29 @@ class OutputFile {
 
  private:
     OutputFile() = default;
+    Status open_directly();
     Status create_beside(uint32_t mode);
     Status flush();
-    Status take_name();
+    Status finish_bytes();
+    Status give_name();
+    Status take_target();
+    void take_back();
+    friend Status commit_all(std::span<OutputFile* const> files);
 
-    std::string target_;     // as the user wrote it
-    std::string final_;      // where links lead
-    std::string temporary_;  // "" for a file without a name yet, and for a target that is written directly
+    std::string target_;       // as the user wrote it
+    std::string final_;        // where links lead
+    TemporaryName temporary_;  // empty for a file without a name yet, and for one that is written directly
     int fd_ = -1;
     bool direct_ = false;
+    bool replaces_ = false;           // the target was there before
     std::vector<std::byte> pending_;  // small writes are gathered
 };
+
+// commit() of results that belong together: where one cannot be written, none of them appears. (One that is
+// written directly has been sent.)
+Status commit_all(std::span<OutputFile* const> files);
+
+// Whether both paths lead to one regular file, or would once it is created.
+bool is_same_file(const std::string& a, const std::string& b);
 
 }  // namespace ft

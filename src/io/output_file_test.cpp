@@ -1,5 +1,6 @@
 #include "io/output_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 namespace ft {
 namespace {
@@ -114,12 +114,87 @@ TEST_F(OutputFileTest, WhatIsNoRegularFileIsWrittenDirectly) {
     EXPECT_TRUE(write_all("/dev/null", "text"));
     const std::string fifo = path("pipe");
     ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-    std::string received;
-    std::jthread reader([&] { received = content(fifo); });
+    const Status unread = write_all(fifo, "text");
+    ASSERT_FALSE(unread);
+    EXPECT_THAT(unread.error().sentence(), AllOf(HasSubstr("pipe"), HasSubstr("Nobody reads")));
+    const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
     EXPECT_TRUE(write_all(fifo, "through the pipe"));
-    reader.join();
+    std::string received(100, '\0');
+    received.resize(static_cast<size_t>(::read(reader, received.data(), received.size())));
+    ::close(reader);
     EXPECT_EQ(received, "through the pipe");
     EXPECT_TRUE(fs::is_fifo(fifo));
+}
+
+TEST_F(OutputFileTest, AFileThatTheCallerHoldsOpenIsWrittenOnFromWhereItStands) {
+    const std::string held = path("held");
+    const int fd = ::open(held.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(::write(fd, "before ", 7), 7);
+    EXPECT_TRUE(write_all(fmt::format("/proc/self/fd/{}", fd), "the result"));
+    ASSERT_EQ(::write(fd, " after", 6), 6);
+    ::close(fd);
+    EXPECT_EQ(content(held), "before the result after");
+}
+
+TEST_F(OutputFileTest, AFileBelowDevIsAFileLikeAnyOther) {
+    const std::string shared = fmt::format("/dev/shm/freetoken-output-test-{}", ::getpid());
+    if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm cannot be written to";
+    put(shared, "a longer text than the new one");
+    EXPECT_TRUE(write_all(shared, "new"));
+    EXPECT_EQ(content(shared), "new");
+    fs::remove(shared);
+    EXPECT_TRUE(write_all(shared, "created"));
+    EXPECT_EQ(content(shared), "created");
+    fs::remove(shared);
+}
+
+TEST_F(OutputFileTest, ALinkToNothingIsFollowed) {
+    fs::create_symlink("later", path("link"));
+    ASSERT_TRUE(write_all(path("link"), "new"));
+    EXPECT_TRUE(fs::is_symlink(path("link")));
+    EXPECT_EQ(content(path("later")), "new");
+    fs::create_symlink("circle", path("circle"));
+    const Status circle = write_all(path("circle"), "new");
+    ASSERT_FALSE(circle);
+    EXPECT_THAT(circle.error().sentence(), HasSubstr("links lead in a circle"));
+}
+
+TEST_F(OutputFileTest, OfResultsThatBelongTogetherAllAppearOrNone) {
+    const auto write_both = [&](const std::string& second) {
+        Expected<OutputFile> a = OutputFile::create(path("a")), b = OutputFile::create(second);
+        check(a && b, "both can be created");
+        check(write_text(*a, "one") && write_text(*b, "two"), "the texts are gathered in memory");
+        OutputFile* const both[] = {&*a, &*b};
+        return commit_all(both);
+    };
+    const Status full = write_both("/dev/full");
+    ASSERT_FALSE(full);
+    EXPECT_THAT(full.error().what, HasSubstr("/dev/full"));
+    EXPECT_EQ(n_files(), 0u);
+    EXPECT_TRUE(write_both(path("b")));
+    EXPECT_EQ(content(path("a")) + content(path("b")), "onetwo");
+    // A target that has become a folder meanwhile is refused by the last step.
+    fs::remove(path("a"));
+    fs::remove(path("b"));
+    Expected<OutputFile> a = OutputFile::create(path("a")), b = OutputFile::create(path("b"));
+    ASSERT_TRUE(a && b);
+    fs::create_directories(path("b/inside"));
+    OutputFile* const both[] = {&*a, &*b};
+    EXPECT_FALSE(commit_all(both));
+    EXPECT_FALSE(fs::exists(path("a")));
+}
+
+TEST_F(OutputFileTest, TheSameFileIsKnownUnderOtherNames) {
+    put(path("real"), "text");
+    fs::create_symlink("real", path("link"));
+    fs::create_hard_link(path("real"), path("hard"));
+    EXPECT_TRUE(is_same_file(path("real"), path("link")));
+    EXPECT_TRUE(is_same_file(path("real"), path("hard")));
+    EXPECT_FALSE(is_same_file(path("real"), path("new")));
+    EXPECT_TRUE(is_same_file(path("new"), folder_ + "/./new"));
+    EXPECT_FALSE(is_same_file(path("new"), path("other")));
+    EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ if(FREETOKEN_THREAD_SAFETY)
 endif()
 
 # Folders whose tests start threads: the thread sanitizer builds and runs only these (ctest label "threads").
-set(ft_threaded_folders base io engine)
+set(ft_threaded_folders base io tiers engine)
 if(FREETOKEN_TESTS)
     add_custom_target(tsan_tests)
 endif()

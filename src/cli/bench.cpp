@@ -131,6 +131,7 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
     }
     if (!engine.experts_resident()) result.timings.experts = experts;
     result.timings.load_ms = engine.load_ms();
+    result.timings.forecast = forecast_of(engine);
     result.timings.bytes_per_token = engine.bytes_per_token();
     return result;
 }
@@ -159,6 +160,7 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
             "experts     {:.1f} % in RAM when asked for, {:.2f} GB read, {:.1f} s waited for the drive\n",
             100 * t.experts->hit_rate(), static_cast<double>(t.experts->bytes_read) / 1e9,
             t.experts->wait_seconds));
+    if (const std::string foreseen = forecast_text(t); !foreseen.empty()) write_out(foreseen + "\n");
     if (r.foreign_cpu > 0.03)
         write_out(fmt::format(
             "Other programs used {:.0f} % of the processors meanwhile: the figures are too low.\n",

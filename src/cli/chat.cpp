@@ -77,6 +77,8 @@ class Chat {
             s.top_p, s.min_p, s.repeat_penalty, s.repeat_last_n, model_.engine->threads(),
             model_.engine->kernels_name());
         if (last_.predicted_n > 0) lines += "\nlast     " + statistics_line(last_);
+        if (const std::string foreseen = forecast_text(last_); !foreseen.empty())
+            lines += "\nplan     " + foreseen;
         return lines;
     }
 

@@ -1,13 +1,10 @@
 #include "cli/load_engine.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "cli/plan_settings.h"
 #include "cli/progress_bar.h"
 #include "cli/serving_settings.h"
 #include "cli/status_file.h"
-#include "device/cpu.h"
 #include "tiers/plan.h"
 
 namespace ft::cli {
@@ -22,6 +19,7 @@ LoadOptions load_options(const ModelChoice& choice) {
     options.ram_budget = plan.ram_budget;
     options.cpu_offload = plan.cpu_offload;
     options.warm_start = choice.settings.boolean("memory.warm_start");
+    if (choice.settings.has("memory.swap_dir")) options.swap_dir = choice.settings.text("memory.swap_dir");
     options.expert_policy = choice.settings.text("memory.expert_policy");
     if (choice.settings.has("memory.prefetch")) options.prefetch = choice.settings.boolean("memory.prefetch");
     options.kv = kv_options(choice.settings);
@@ -33,13 +31,6 @@ LoadOptions load_options(const ModelChoice& choice) {
 
 namespace {
 
-// What others are to keep: half of what is left now that the model is loaded, and no more than 30 % of all
-// RAM.
-uint64_t margin_for_others() {
-    const auto ram = read_ram();
-    return ram ? std::min(ram->total_bytes / 10 * 3, ram->available_bytes / 2) : 0;
-}
-
 // One file for the process, from its first model on.
 void keep_status(const Engine& engine, const std::string& path,
                  std::shared_ptr<const EngineActivity> activity) {
@@ -50,7 +41,7 @@ void keep_status(const Engine& engine, const std::string& path,
     status.model = path.substr(path.find_last_of('/') + 1);
     status.ram_budget = plan.ram_budget;
     status.ram_planned = plan.total.ram;
-    status.ram_margin = margin_for_others();
+    status.ram_margin = engine.memory_margin();
     status.ram_slots = plan.n_ram_slots();
     status.on_drive = plan.n_on_drive;
     status.n_experts = plan.n_ram_slots() + plan.n_vram_slots() + plan.n_on_drive;

@@ -44,10 +44,6 @@ std::vector<std::string> memory_notes(const Settings& settings) {
     for (const char* name : {"memory.gpu_vram_budget", "memory.gpu_expert_capacity"})
         if (settings.given(name))
             notes.push_back(fmt::format("{} has no effect yet: this version computes on the CPU.", name));
-    if (settings.given("memory.swap_dir"))
-        notes.push_back(
-            "memory.swap_dir: experts are read from the model's own file, which costs no space; nothing is "
-            "copied to the folder.");
     return notes;
 }
 

@@ -53,7 +53,6 @@ TEST(PlanSettings, ASwapFolderMustBeAFolder) {
 TEST(PlanSettings, WhatHasNoEffectIsSaid) {
     EXPECT_TRUE(memory_notes(with({})).empty());
     EXPECT_EQ(memory_notes(with({"memory.gpu_vram_budget=5", "memory.gpu_expert_capacity=4"})).size(), 2u);
-    EXPECT_EQ(memory_notes(with({"memory.swap_dir=/tmp"})).size(), 1u);
 }
 
 }  // namespace

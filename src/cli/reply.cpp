@@ -36,6 +36,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     if (!answer) return answer.error();
     if (!finished) answer->end = AnswerEnd::unheard;
     answer->timings.load_ms = model.engine->load_ms();
+    answer->timings.forecast = forecast_of(*model.engine);
     // The first token comes from the prompt's logits: its weights were read before the clock of the answer
     // started.
     const auto n = static_cast<uint64_t>(answer->timings.predicted_n);

@@ -5,9 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/engine.h"
 #include "tiers/cache_stats.h"
 
 namespace ft::cli {
+
+// What the plan foresaw, to be compared with what happened.
+struct Forecast {
+    double prompt_per_second = 0, predicted_per_second = 0;
+};
+std::optional<Forecast> forecast_of(const Engine& engine);
 
 struct Timings {
     int64_t prompt_n = 0;     // tokens read
@@ -18,6 +25,7 @@ struct Timings {
     double load_ms = 0;
     uint64_t bytes_per_token = 0;            // of weights, read for each generated token
     std::optional<CacheStats> experts = {};  // where RAM holds only some of them
+    std::optional<Forecast> forecast = {};   // where the machine's profile is known
 
     double prompt_per_second() const {
         return prompt_ms > 0 ? static_cast<double>(prompt_n) * 1e3 / prompt_ms : 0.0;
@@ -31,5 +39,7 @@ struct Timings {
 };
 
 nlohmann::ordered_json to_json(const Timings& timings);
+// "the plan foresaw 3.1 tok/s", or "".
+std::string forecast_text(const Timings& timings);
 
 }  // namespace ft::cli

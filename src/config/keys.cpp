@@ -49,7 +49,9 @@ constexpr Key k_keys[] = {
      .name = "swap_dir",
      .kind = Kind::path,
      .use = Use::loading,
-     .help = "a folder, on a drive faster than the model's, for experts that RAM cannot hold",
+     .help =
+         "a folder for a copy of the experts, where its drive is measured to be faster than the model's and "
+         "RAM cannot hold them all; on the model's own drive nothing is copied",
      .example = "/nvme/swap"},
     {.section = "memory",
      .name = "expert_policy",

@@ -5,10 +5,13 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "device/cpu.h"
 #include "engine/engine_state.h"
+#include "engine/machine_profile.h"
 #include "engine/model_shape.h"
 #include "tiers/half_life.h"
+#include "tiers/plan_predict.h"
 
 namespace ft {
 
@@ -45,8 +48,10 @@ struct Session::State {
     CacheStats stats;
     std::function<void(const Route&)> route_sink;
 
-    // Some ids of a feed as one step. After an error the ids are not part of the sequence.
-    Status step(std::span<const int32_t> ids) {
+    // Some ids of a feed as one step. After an error the ids are not part of the sequence, and where the
+    // model has recurrent layers nothing is. `stop` ends a step of several tokens at its next layer; a single
+    // token is finished, because a conversation is worth more than the moment.
+    Status step(std::span<const int32_t> ids, const std::atomic<bool>* stop) {
         const Slice slice{
             .memory = &memory, .first = 0, .count = static_cast<int>(ids.size()), .position = n_past};
         if (route_sink)
@@ -56,10 +61,13 @@ struct Session::State {
                 route_sink(route);
             };
         else engine.ops->on_route = nullptr;
-        if (engine.cache)
+        if (engine.cache) {
             if (Status s = engine.model->check_files(); !s) return s;
+            engine.keep_margin();
+        }
         const CacheStats before = engine.stats();
-        const Status status = engine.model->forward(*engine.ops, {&slice, 1}, ids);
+        const Status status =
+            engine.model->forward(*engine.ops, {&slice, 1}, ids, ids.size() > 1 ? stop : nullptr);
         stats += engine.stats() - before;
         if (status) count(ids.size());
         else if (engine.model->hp().has_recurrent()) clear();
@@ -98,6 +106,8 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     state->kv_type = options.reference ? KvType::f32 : KvType::f16;
     const int threads = options.threads > 0 ? options.threads : physical_cores();
     if (Status s = state->make_plan(options); !s) return s.error().within(options.model_path);
+    const auto swap = state->choose_swap(options);
+    if (!swap) return swap.error();
     const ModelLoad how{.experts = state->plan.experts_resident,
                         .open_file = options.open_file,
                         .progress = options.progress};
@@ -107,13 +117,15 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
         std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels,
                               *state->pool, state->model->rope(), static_cast<int>(state->plan.chunk));
     if (!state->plan.experts_resident)
-        if (Status s = state->make_cache(options); !s) return s.error();
+        if (Status s = state->make_cache(options, *swap); !s) return s.error();
     state->load_ms = (now_seconds() - start) * 1e3;
     return std::unique_ptr<Engine>(new Engine(std::move(state)));
 }
 
 Status Engine::State::make_plan(const LoadOptions& options) {
-    const auto ram = read_ram();
+    experts_from = options.model_path;
+    read_memory = options.read_memory;
+    const auto ram = read_memory();
     if (!ram) return ram.error();
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     PlanSettings settings;
@@ -136,10 +148,46 @@ Status Engine::State::make_plan(const LoadOptions& options) {
                         static_cast<double>(plan.total.ram) / static_cast<double>(k_gib),
                         static_cast<double>(ram->available_bytes) / static_cast<double>(k_gib)),
             "Close other programs, or lower memory.ram_budget (--ram)."};
+    watch = MemoryWatch(ft::memory_margin(ram->total_bytes, ram->available_bytes - plan.total.ram),
+                        options.memory_look_seconds);
     return {};
 }
 
-Status Engine::State::make_cache(const LoadOptions& options) {
+Expected<std::optional<SwapFolder>> Engine::State::choose_swap(const LoadOptions& options) const {
+    if (options.swap_dir.empty()) return std::optional<SwapFolder>();
+    if (plan.experts_resident) {
+        log("mem", "memory.swap_dir: RAM holds all weights, so nothing is copied to the folder");
+        return std::optional<SwapFolder>();
+    }
+    auto chosen = SwapFolder::choose(options.swap_dir, options.model_path,
+                                     ExpertPack::bytes_of(model->expert_records()), options.compare_drives);
+    if (!chosen) return chosen.error();
+    return std::optional(std::move(*chosen));
+}
+
+void Engine::State::keep_margin() {
+    const Seconds now = now_seconds();
+    if (!watch.is_due(now)) return;
+    const auto ram = read_memory();
+    if (!ram) return;
+    const bool was_whole = cache->n_parked() == 0;
+    const int64_t change = watch.change(now, ram->available_bytes, cache->bytes_parked());
+    if (change < 0) cache->give_back(static_cast<uint64_t>(-change));
+    if (change > 0) cache->take_again(static_cast<uint64_t>(change));
+    const bool is_whole = cache->n_parked() == 0;
+    if (was_whole && !is_whole)
+        log("mem",
+            "other programs need memory ({:.2f} GiB available, {:.2f} GiB are to stay so): {} of {} slots "
+            "for "
+            "experts are given back, answers get slower",
+            static_cast<double>(ram->available_bytes) / static_cast<double>(k_gib),
+            static_cast<double>(watch.margin()) / static_cast<double>(k_gib), cache->n_parked(),
+            cache->n_slot());
+    if (!was_whole && is_whole)
+        log("mem", "memory is free again: all {} slots for experts are in use", cache->n_slot());
+}
+
+Status Engine::State::make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap) {
     CacheOptions how;
     how.policy = options.expert_policy;
     how.method = options.reads_by_threads ? ReadMethod::threads : ReadMethod::automatic;
@@ -153,9 +201,15 @@ Status Engine::State::make_cache(const LoadOptions& options) {
         how.profile = profile->read();
     }
     ExpertRecords records = model->expert_records();
+    if (swap) pack = swap->pack(records, options.open_file, options.progress);
+    if (pack) {
+        records = pack->records();
+        experts_from = options.swap_dir;
+    }
     const ModelShape shape = model_shape(file, *model, kv_type);
     how.policy_options.half_life = half_life_for(plan.n_ram_slots(), shape.demand_slots());
     for (size_t i = 0; i < records.size(); i++) records[i].size_class = shape.mixtures[i].expert_class;
+    for (const ExpertClass& kind : shape.classes) how.least_slots.push_back(kind.top_k);
     auto made = ExpertCache::create(std::move(records), plan.ram_slots, how);
     if (!made) return made.error();
     cache = std::move(*made);
@@ -172,7 +226,16 @@ int Engine::threads() const { return state_->pool->size(); }
 const char* Engine::kernels_name() const { return state_->kernels->name; }
 double Engine::load_ms() const { return state_->load_ms; }
 const Plan& Engine::plan() const { return state_->plan; }
+std::optional<Prediction> Engine::prediction() const {
+    const auto profile = known_machine_profile(state_->experts_from);
+    if (!profile) return std::nullopt;
+    return predict(Machine{}, model_shape(state_->file, *state_->model, state_->kv_type), state_->plan,
+                   *profile);
+}
 bool Engine::experts_resident() const { return state_->plan.experts_resident; }
+uint64_t Engine::memory_margin() const { return state_->watch.margin(); }
+int64_t Engine::slots_given_back() const { return state_->cache ? state_->cache->n_parked() : 0; }
+bool Engine::reads_pack() const { return state_->pack.has_value(); }
 CacheStats Engine::expert_stats() const { return state_->stats(); }
 uint64_t Engine::bytes_loaded() const {
     return state_->model->weight_bytes() - (experts_resident() ? 0 : state_->model->expert_bytes());
@@ -227,7 +290,7 @@ Status Session::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop
         if (stop != nullptr && stop->load(std::memory_order_relaxed))
             return Error{Code::negative, "stopped while the prompt was read", ""};
         const auto part = ids.subspan(begin, std::min(chunk, ids.size() - begin));
-        if (Status status = s.step(part); !status) return status;
+        if (Status status = s.step(part, stop); !status) return status;
         if (begin + part.size() == ids.size()) {
             const auto n_vocab = static_cast<int64_t>(s.logits.size());
             s.engine.model->head(*s.engine.ops, static_cast<int64_t>(part.size()) - 1,
@@ -247,7 +310,7 @@ Status Session::feed_all(std::span<const int32_t> ids,
     const auto chunk = static_cast<size_t>(s.engine.ops->max_token());
     for (size_t begin = 0; begin < ids.size(); begin += chunk) {
         const auto part = ids.subspan(begin, std::min(chunk, ids.size() - begin));
-        if (Status status = s.step(part); !status) return status;
+        if (Status status = s.step(part, nullptr); !status) return status;
         for (int64_t row = 0; row < static_cast<int64_t>(part.size()); row += k_head_rows) {
             const int64_t rows = std::min<int64_t>(k_head_rows, static_cast<int64_t>(part.size()) - row);
             s.engine.model->head(*s.engine.ops, row, {s.all_logits.data(), rows, n_vocab, n_vocab});

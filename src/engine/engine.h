@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cpu.h"
 #include "engine/serving_options.h"
+#include "engine/swap_folder.h"
 #include "io/file.h"
 #include "tiers/cache_stats.h"
 #include "tiers/policy.h"
@@ -24,6 +26,7 @@ namespace ft {
 
 class Gguf;
 struct Plan;
+struct Prediction;
 
 // What the sessions of an engine did so far. May be read from any thread.
 struct EngineActivity {
@@ -44,9 +47,13 @@ struct LoadOptions {
     std::string expert_policy = k_default_policy;  // a row of policies(); speed only
     bool prefetch = true;                          // an idle drive reads ahead
     bool warm_start =
-        false;  // the hottest experts of earlier runs are read first, and this run is remembered
-    bool reads_by_threads = false;  // experts are read by threads even where io_uring works
-    bool reference = false;         // weights dequantised to f32, f32 activations, f32 KV
+        false;             // the hottest experts of earlier runs are read first, and this run is remembered
+    std::string swap_dir;  // "": none; else a folder for a copy of the experts, where its drive is faster
+    CompareDrives compare_drives = &ft::compare_drives;  // a test says what a second drive would
+    std::function<Expected<Ram>()> read_memory = [] { return read_ram(); };
+    double memory_look_seconds = 0.5;  // between two looks at what RAM others need
+    bool reads_by_threads = false;     // experts are read by threads even where io_uring works
+    bool reference = false;            // weights dequantised to f32, f32 activations, f32 KV
     std::function<void(uint64_t done, uint64_t total)>
         progress;  // bytes; called from the loading thread, may be empty
     std::function<Expected<std::unique_ptr<File>>(const std::string& path)> open_file = &File::open;
@@ -73,12 +80,18 @@ class Engine {
     int64_t n_ctx_model() const;  // context_length of the file
     int threads() const;
     const char* kernels_name() const;
-    double load_ms() const;            // from open to the first session
-    const Plan& plan() const;          // where every byte is
+    double load_ms() const;    // from open to the first session
+    const Plan& plan() const;  // where every byte is
+    // What the plan foresaw, from the machine's profile as far as it is known: nothing is measured for it.
+    std::optional<Prediction> prediction() const;
     bool experts_resident() const;     // false: RAM holds some, the drive the others
     uint64_t bytes_loaded() const;     // weights read from the file(s) before the first session
     uint64_t bytes_per_token() const;  // weights that one generated token reads
     uint64_t kv_bytes() const;         // of one session's cache
+
+    uint64_t memory_margin() const;    // bytes of RAM that slots of experts leave to other programs
+    int64_t slots_given_back() const;  // because other programs need the memory
+    bool reads_pack() const;           // experts come from a copy in swap_dir
 
     CacheStats expert_stats() const;  // of all sessions; zeros where all experts are resident
 
@@ -99,8 +112,9 @@ class Session {
 
     // Feeds ids at the next positions. Afterwards logits() are those that follow the last id.
     // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then);
-    // `stop` became true meanwhile (Code::negative; n_past() says how much was kept); an expert could not be
-    // read (n_past() is what was fed whole; 0 where the model has recurrent layers, which cannot go back).
+    // `stop` became true meanwhile, which is seen within a layer of a longer step (Code::negative); an expert
+    // could not be read. n_past() then says what was kept: the steps that were whole; 0 where the model has
+    // recurrent layers, which cannot go back, and the end came inside a step.
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop = nullptr);
 
     // The same, and calls sink once per id in order with the n_vocab logits that follow it.

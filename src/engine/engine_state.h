@@ -10,6 +10,7 @@
 #include "gguf/gguf.h"
 #include "model/model.h"
 #include "tiers/expert_cache.h"
+#include "tiers/memory_watch.h"
 #include "tiers/plan.h"
 
 namespace ft {
@@ -22,18 +23,25 @@ struct Engine::State {
     const Kernels* kernels = nullptr;
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<Ops> ops;
+    std::optional<ExpertPack> pack;      // where experts are read from a copy
+    std::string experts_from;            // what they are read from, a file or a folder
     std::unique_ptr<ExpertCache> cache;  // where RAM holds some of the experts
     std::optional<ExpertProfile> profile;
     int64_t n_ctx = 0;
     KvType kv_type = KvType::f16;
     double load_ms = 0;
     std::shared_ptr<EngineActivity> activity;
+    MemoryWatch watch{0};
+    std::function<Expected<Ram>()> read_memory;
 
     ~State() {
         if (profile && cache) profile->write(cache->uses());
     }
     Status make_plan(const LoadOptions& options);
-    Status make_cache(const LoadOptions& options);
+    Expected<std::optional<SwapFolder>> choose_swap(const LoadOptions& options) const;
+    Status make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap);
+    // Before a step of streamed experts: other programs may have taken memory, or given some back.
+    void keep_margin();
     CacheStats stats() const { return cache ? cache->stats() : CacheStats{}; }
 };
 

@@ -124,6 +124,51 @@ TEST(Engine, StopsBetweenChunksAndSaysHowFarItCame) {
     EXPECT_EQ((*session)->n_past(), 0);
 }
 
+// The flag is set by the first layer that routes, so the layers behind it are not computed.
+class StopsInside : public testing::TestWithParam<const char*> {};
+
+TEST_P(StopsInside, AStepEndsAtItsNextLayerAndLeavesASequenceThatCanGoOn) {
+    auto engine = load(GetParam(), 2, 64);
+    ASSERT_NE(engine, nullptr);
+    const auto ids = some_ids(60, engine->n_vocab());
+    const auto expected = all_logits(*engine, ids);
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    ASSERT_TRUE((*session)->feed(std::span(ids).first(10)));
+    std::atomic<bool> stop{false};
+    std::set<int> layers;
+    (*session)->set_route_sink([&](const Route& route) {
+        layers.insert(route.layer);
+        stop = true;
+    });
+    const Status stopped = (*session)->feed(std::span(ids).subspan(10), &stop);
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().code, Code::negative);
+    EXPECT_EQ(layers.size(), 1u);
+    (*session)->set_route_sink({});
+    const int64_t kept = (*session)->n_past();
+    EXPECT_EQ(kept, std::string(GetParam()).starts_with("qwen35") ? 0 : 10);
+    ASSERT_TRUE((*session)->feed(std::span(ids).subspan(static_cast<size_t>(kept))));
+    const auto last = std::span(expected).last((*session)->logits().size());
+    EXPECT_TRUE(same_bits((*session)->logits(), last));
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, StopsInside, testing::Values("qwen3moe-iq", "qwen35moe-q4k"),
+                         [](const auto& info) {
+                             return std::string(info.param).substr(0, std::string(info.param).find('-'));
+                         });
+
+TEST(Engine, ASingleTokenIsFinishedAlthoughItIsStopped) {
+    auto engine = load("qwen35moe-q4k", 1, 8);
+    ASSERT_NE(engine, nullptr);
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    std::atomic<bool> stop{false};
+    (*session)->set_route_sink([&](const Route&) { stop = true; });
+    EXPECT_TRUE((*session)->feed(some_ids(1, engine->n_vocab()), &stop));
+    EXPECT_EQ((*session)->n_past(), 1);
+}
+
 TEST(Engine, RoutesNameEachExpertOnceAndComeOncePerLayerAndToken) {
     auto engine = load("qwen3moe-q4km", 2, 16);
     ASSERT_NE(engine, nullptr);

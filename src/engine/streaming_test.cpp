@@ -1,32 +1,23 @@
 // Experts that do not fit the budget: what may not be seen in the bits, what happens when a read fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "engine/engine.h"
-#include "tiers/plan.h"
+#include "engine/golden_models.h"
 
 namespace ft {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string golden(const std::string& name) {
-    const std::string file = name.ends_with("-split") ? "model-00001-of-00002.gguf" : "model.gguf";
-    return std::string(FREETOKEN_SOURCE_DIR) + "/tests/goldens/small/" + name + "/" + file;
-}
-
-std::vector<int32_t> some_ids(int n, int64_t n_vocab) {
-    std::vector<int32_t> ids;
-    for (int i = 0; i < n; i++) ids.push_back(static_cast<int32_t>((17 + i * 7919) % n_vocab));
-    return ids;
-}
 
 // What all files of a test do beside reading.
 struct Trouble {
@@ -55,41 +46,6 @@ class TroubledFile final : public File {
     std::unique_ptr<File> file_;
     std::shared_ptr<Trouble> trouble_;
 };
-
-LoadOptions options_for(const std::string& name) {
-    LoadOptions options;
-    options.model_path = golden(name);
-    options.threads = 2;
-    options.n_ctx = 256;
-    options.chunk = 32;
-    return options;
-}
-
-std::unique_ptr<Engine> load(const LoadOptions& options) {
-    auto engine = Engine::load(options);
-    EXPECT_TRUE(engine) << (engine ? "" : engine.error().sentence());
-    return engine ? std::move(*engine) : nullptr;
-}
-
-// Logits of a prompt in one piece, then of tokens one by one.
-std::vector<float> logits_of(Engine& engine, int n_prompt = 70, int n_more = 6) {
-    std::vector<float> all;
-    auto session = engine.new_session();
-    EXPECT_TRUE(session);
-    const auto ids = some_ids(n_prompt + n_more, engine.n_vocab());
-    const auto keep = [&](std::span<const float> logits) -> Status {
-        all.insert(all.end(), logits.begin(), logits.end());
-        return {};
-    };
-    EXPECT_TRUE((*session)->feed_all(std::span(ids).first(static_cast<size_t>(n_prompt)), keep));
-    for (int i = 0; i < n_more; i++)
-        EXPECT_TRUE((*session)->feed_all(std::span(ids).subspan(static_cast<size_t>(n_prompt + i), 1), keep));
-    return all;
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
 
 class EveryMixture : public testing::TestWithParam<const char*> {
  protected:
@@ -188,6 +144,55 @@ INSTANTIATE_TEST_SUITE_P(Goldens, EveryMixture,
                              std::replace(name.begin(), name.end(), '-', '_');
                              return name;
                          });
+
+// A model's file that something is done to while its experts are read.
+class FileInUse : public testing::Test {
+ protected:
+    void SetUp() override {
+        std::filesystem::copy_file(golden(k_model), path_, std::filesystem::copy_options::overwrite_existing);
+        LoadOptions options = streaming_options(k_model, 0.0);
+        options.model_path = path_;
+        engine_ = load(options);
+        ASSERT_NE(engine_, nullptr);
+        auto session = engine_->new_session();
+        ASSERT_TRUE(session);
+        session_ = std::move(*session);
+        ASSERT_TRUE(session_->feed(some_ids(3, engine_->n_vocab())));
+    }
+    void TearDown() override { std::filesystem::remove(path_); }
+    std::string failure() {
+        const Status failed = session_->feed(some_ids(60, engine_->n_vocab()));
+        EXPECT_EQ(session_->n_past(), 3);
+        return failed ? "" : failed.error().what;
+    }
+
+    static constexpr const char* k_model = "qwen3moe-32x8";
+    std::string path_ = fmt::format("{}freetoken_in_use_{}.gguf", testing::TempDir(), ::getpid());
+    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<Session> session_;
+};
+
+TEST_F(FileInUse, Truncated) {
+    std::filesystem::resize_file(path_, std::filesystem::file_size(path_) / 3);
+    const std::string what = failure();
+    EXPECT_THAT(what, HasSubstr(path_));
+    EXPECT_THAT(what, HasSubstr("the file ends at byte"));
+    EXPECT_THAT(failure(), HasSubstr("the file ends at byte")) << "and the program goes on";
+}
+
+TEST_F(FileInUse, WrittenTo) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock of file times is coarse
+    std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(100'000).put('x');
+    EXPECT_THAT(failure(), HasSubstr("written to while it was in use"));
+}
+
+TEST_F(FileInUse, AnotherFileOfItsNameIsNotMixedIn) {
+    const auto whole = load(options_for(k_model));
+    ASSERT_NE(whole, nullptr);
+    std::ofstream(path_ + ".new") << "another file";
+    std::filesystem::rename(path_ + ".new", path_);
+    EXPECT_TRUE(same_bits(logits_of(*engine_), logits_of(*whole)));
+}
 
 TEST(Streaming, ABudgetBelowOneStepIsRefusedWithTheSmallestThatWorks) {
     auto engine = load(options_for("qwen3moe-q4km"));

@@ -43,6 +43,10 @@ class File {
     // covering_blocks() (io/blocks.h) wants it. The default is read_at().
     virtual Status read_blocks(uint64_t offset, std::span<std::byte> to) const;
 
+    // What a read brought that the system ran on its own (direct_descriptor()). A file that knows what its
+    // bytes must be looks at them here, and mends them where it can. Safe from several threads at once.
+    virtual Status accept(uint64_t, std::span<std::byte>) const { return {}; }
+
     // An error where the file was written to since it was opened, so that what is read now may not belong to
     // what was read before. (Another file of the same name does not matter: what is open stays as it was.)
     virtual Status check_unchanged() const { return {}; }

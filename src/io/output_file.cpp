@@ -7,7 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "base/system_error.h"
@@ -28,6 +31,8 @@ std::string folder_of(const std::string& path) {
 }
 
 std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+constexpr const char* k_temporary_form = ".freetoken-%d-%d.tmp%n";  // temporary_name(), to be read
 
 // A name beside the target that no other process of this machine uses; short, because the target's may be at
 // the limit.
@@ -132,19 +137,34 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::write(std::span<const std::byte> bytes) {
+    if (bytes.size() >= k_gather_bytes) {
+        if (Status s = flush(); !s) return s;
+        return write_through(bytes);
+    }
     pending_.insert(pending_.end(), bytes.begin(), bytes.end());
     return pending_.size() >= k_gather_bytes ? flush() : Status();
 }
 
 Status OutputFile::flush() {
-    size_t done = 0;
-    while (done < pending_.size()) {
-        const ssize_t put = ::write(fd_, pending_.data() + done, pending_.size() - done);
+    Status s = write_through(pending_);
+    if (s) pending_.clear();
+    return s;
+}
+
+Status OutputFile::write_through(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return cannot_write(target_, errno);
-        done += static_cast<size_t>(put);
+        bytes = bytes.subspan(static_cast<size_t>(put));
     }
-    pending_.clear();
+    return {};
+}
+
+Status OutputFile::sync() {
+    if (Status s = flush(); !s) return s;
+    if (::fsync(fd_) != 0) return cannot_write(target_, errno);
+    ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
     return {};
 }
 
@@ -209,6 +229,18 @@ bool is_same_file(const std::string& a, const std::string& b) {
     const std::string first = follow_links(a), second = follow_links(b);
     return name_of(first) == name_of(second) && ::stat(folder_of(first).c_str(), &one) == 0 &&
            ::stat(folder_of(second).c_str(), &other) == 0 && same(one, other);
+}
+
+void remove_stale_output(const std::string& folder) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator file(folder, failed), end; !failed && file != end;
+         file.increment(failed)) {
+        const std::string name = file->path().filename().string();
+        int pid = 0, attempt = 0, length = 0;
+        const bool ours = std::sscanf(name.c_str(), k_temporary_form, &pid, &attempt, &length) == 2 &&
+                          pid > 0 && static_cast<size_t>(length) == name.size();
+        if (ours && ::kill(pid, 0) != 0 && errno == ESRCH) ::unlink(file->path().c_str());
+    }
 }
 
 }  // namespace ft

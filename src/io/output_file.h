@@ -27,6 +27,9 @@ class OutputFile {
 
     Status write(std::span<const std::byte> bytes);
 
+    // What was written so far is on the drive, and no longer in the page cache: for large files.
+    Status sync();
+
     // Once, last: all bytes are with the system and the target has its name.
     Status commit();
 
@@ -40,6 +43,7 @@ class OutputFile {
     Status take_target();
     void take_back();
     friend Status commit_all(std::span<OutputFile* const> files);
+    Status write_through(std::span<const std::byte> bytes);
 
     std::string target_;       // as the user wrote it
     std::string final_;        // where links lead
@@ -56,5 +60,9 @@ Status commit_all(std::span<OutputFile* const> files);
 
 // Whether both paths lead to one regular file, or would once it is created.
 bool is_same_file(const std::string& a, const std::string& b);
+
+// Removes from a folder what processes that are no more left half written: only those that were killed where
+// the file system has no files without names.
+void remove_stale_output(const std::string& folder);
 
 }  // namespace ft

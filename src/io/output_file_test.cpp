@@ -102,6 +102,20 @@ TEST_F(OutputFileTest, ErrorsNameTheTarget) {
     EXPECT_EQ(n_files(), 0u);
 }
 
+TEST_F(OutputFileTest, LargeAndSmallWritesKeepTheirOrderAcrossASync) {
+    auto file = OutputFile::create(path("out"));
+    ASSERT_TRUE(file);
+    std::string all;
+    for (const size_t bytes : {size_t{3}, size_t{700'000}, size_t{5}, size_t{300'000}, size_t{1}}) {
+        const std::string part(bytes, static_cast<char>('a' + all.size() % 26));
+        all += part;
+        ASSERT_TRUE(file->write(std::as_bytes(std::span(part))));
+        ASSERT_TRUE(bytes != 5 || file->sync());
+    }
+    ASSERT_TRUE(file->commit());
+    EXPECT_EQ(content(path("out")), all);
+}
+
 TEST_F(OutputFileTest, NoRightToWriteIsRespected) {
     if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
     put(path("old"), "kept");

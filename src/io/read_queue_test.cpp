@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +98,38 @@ INSTANTIATE_TEST_SUITE_P(Methods, ReadQueueTest, testing::Values(ReadMethod::io_
                          [](const auto& info) {
                              return info.param == ReadMethod::io_uring ? "io_uring" : "threads";
                          });
+
+// A ring needs a descriptor of its own; a process that has none left is refused one, as by any other limit.
+TEST(ReadQueue, WhereARingIsRefusedThreadsRead) {
+    const std::string path = fmt::format("{}freetoken_no_ring_{}", ::testing::TempDir(), ::getpid());
+    std::ofstream(path, std::ios::binary) << std::string(100'000, 'x');
+    auto file = File::open(path);
+    ASSERT_TRUE(file);
+    const File* files[] = {file->get()};
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{3, before.rlim_max};
+    testing::internal::CaptureStderr();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    auto queue = ReadQueue::open(files);
+    const auto forced = ReadQueue::open(files, ReadMethod::io_uring);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(forced);
+    ASSERT_TRUE(queue);
+    EXPECT_EQ((*queue)->method(), "threads");
+    EXPECT_THAT(said, HasSubstr("experts are read by threads"));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+    Buffer<std::byte> memory(most_covering_bytes(50'000), k_file_block);
+    const Read read{file->get(), 4096, {memory.data(), 50'000}, 7};
+    (*queue)->submit({&read, 1});
+    std::vector<ReadDone> done;
+    (*queue)->collect(done, true);
+    ASSERT_EQ(done.size(), 1u);
+    EXPECT_TRUE(done[0].status);
+    EXPECT_EQ(memory[49'999], std::byte{'x'});
+    fs::remove(path);
+}
 
 TEST(ReadQueue, FilesWithoutDirectReadsAreReadByThreads) {
     const MemoryFile file("memory", std::string(10'000, 'x'));

@@ -96,7 +96,9 @@ class UringQueue final : public ReadQueue {
         // wrong and where.
         const bool whole = result >= 0 && static_cast<uint64_t>(result) >= needed;
         done.push_back(
-            {read.tag, whole ? Status{} : read.file->read_at(read.offset, read.to), read.to.size()});
+            {read.tag,
+             whole ? read.file->accept(read.offset, read.to) : read.file->read_at(read.offset, read.to),
+             read.to.size()});
     }
 
     io_uring ring_ = {};

@@ -147,13 +147,16 @@ RecurrentShape Model::recurrent_shape() const {
                           .n_history = hp_.ssm_conv_taps - 1};
 }
 
-Status Model::forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const {
+Status Model::forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids,
+                      const std::atomic<bool>* stop) const {
     ops.begin(slices);
     const View2<float> x = ops.activity().x;
     for (int64_t i = 0; i < x.rows; i++)
         embedding_.type->dequantise(embedding_.data + static_cast<size_t>(ids[i]) * embedding_.row_bytes,
                                     x.row(i), x.cols);
     for (const Layer& layer : layers_) {
+        if (stop != nullptr && stop->load(std::memory_order_relaxed))
+            return Error{Code::negative, "stopped in the middle of a step", ""};
         arch_->block(ops, layer);
         if (Status s = ops.status(); !s) return s;
     }

@@ -1,6 +1,7 @@
 // A model: its numbers, its layers and the memory that its weights lie in. Immutable once loaded.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,8 +48,11 @@ class Model {
     uint64_t bytes_per_token() const { return bytes_per_token_; }  // of them, read for one generated token
 
     // Runs the blocks over the ids of the slices; the residual stream of every row is then in
-    // ops.activity().x. An error: experts could not be read.
-    Status forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids) const;
+    // ops.activity().x. Errors: experts could not be read; `stop` became true (Code::negative), which is
+    // looked at before every layer. What the layers before it wrote to the slices' memory is then worth
+    // nothing.
+    Status forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids,
+                   const std::atomic<bool>* stop = nullptr) const;
     // Logits of rows [first, first + out.rows) of the residual stream; out [rows, n_vocab].
     void head(Ops& ops, int64_t first, View2<float> out) const;
 

@@ -108,7 +108,7 @@ void Ops::streamed_experts(const Layer& layer, int n_token) {
         if (!batch_.empty() || with_shared) compute_batch(layer, n_token, with_shared);
         with_shared = false;
     };
-    cache_->begin(m.index, {ids_.data(), static_cast<size_t>(n_token * hp_.top_k)}, n_token, leases_);
+    cache_->begin(m.index, {ids_.data(), static_cast<size_t>(n_token * hp_.top_k)}, leases_);
     guess_next(layer, n_token);
     compute();
     while (cache_->next(leases_)) compute();

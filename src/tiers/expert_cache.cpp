@@ -47,8 +47,7 @@ const std::byte* Lease::slice(int slice) const {
     const ExpertCache::Slot& slot = cache_->slots_state_[static_cast<size_t>(slot_)];
     const SliceStack& stack =
         cache_->records_[static_cast<size_t>(slot.layer)].stacks[static_cast<size_t>(slice)];
-    const uint64_t offset = stack.offset + static_cast<uint64_t>(slot.expert) * stack.slice_bytes;
-    return cache_->slots_.room(slot_, slice) + offset % k_file_block;
+    return cache_->slots_.room(slot_, slice) + stack.of(slot.expert) % k_file_block;
 }
 
 Expected<std::unique_ptr<ExpertCache>> ExpertCache::create(ExpertRecords records,
@@ -68,6 +67,8 @@ Expected<std::unique_ptr<ExpertCache>> ExpertCache::create(ExpertRecords records
     std::unique_ptr<ExpertCache> cache(
         new ExpertCache(std::move(records), std::move(*slots), std::move(*queue)));
     cache->look_ahead_ = options.look_ahead;
+    cache->least_of_class_ = options.least_slots;
+    cache->least_of_class_.resize(cache->n_of_class_.size(), 1);
     cache->make_policy(options, *row);
     return cache;
 }
@@ -87,8 +88,10 @@ ExpertCache::ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<Rea
     asked_.assign(static_cast<size_t>(n_expert_), 0);
     free_.resize(static_cast<size_t>(n_class));
     passage_.resize(static_cast<size_t>(n_class));
+    parked_.resize(static_cast<size_t>(n_class));
     for (int slot = slots_.count() - 1; slot >= 0; slot--)
         free_[static_cast<size_t>(slots_.class_of(slot))].push_back(slot);
+    for (const auto& list : free_) n_of_class_.push_back(static_cast<int64_t>(list.size()));
     for (const auto& list : free_)
         passage_limit_.push_back(std::clamp(list.size() / 4, size_t{1}, k_most_passage));
 }
@@ -103,13 +106,12 @@ void ExpertCache::make_policy(const CacheOptions& options, const PolicyRow& row)
     policy_ = row.make(shape, options.policy_options);
 }
 
-void ExpertCache::begin_step(int n_token) {
-    clock_ += step_tokens_;
-    step_tokens_ = n_token;
+void ExpertCache::begin_step() {
+    clock_++;
     status_ = {};
 }
 
-void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, std::vector<Lease>& ready) {
+void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lease>& ready) {
     check(missing_.empty() && waiting_ == 0 && arrived_.empty(), "a visit begins before the last one ended");
     layer_ = layer;
     visit_++;
@@ -117,11 +119,9 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, int n_token, st
     is_long_ = ids.size() >= 2 * static_cast<size_t>(records_[static_cast<size_t>(layer)].n_expert);
     guesses_.clear();
     absorb(false);
-    const size_t per_token = ids.size() / static_cast<size_t>(n_token);
-    for (size_t i = 0; i < ids.size(); i++) {
-        policy_->used(layer, ids[i], clock_ + static_cast<int64_t>(i / per_token));
-        asked_[static_cast<size_t>(ids[i])] = visit_;
-    }
+    for (const int32_t expert : ids)
+        if (std::exchange(asked_[static_cast<size_t>(expert)], visit_) != visit_)
+            policy_->used(layer, expert, clock_);
     for (int e = records_[static_cast<size_t>(layer)].n_expert - 1; e >= 0; e--)
         if (asked_[static_cast<size_t>(e)] == visit_) ask_for(e);
     judge_guesses();
@@ -275,18 +275,32 @@ void ExpertCache::load(int number, int layer, int expert, bool guess) {
     const std::vector<SliceStack>& stacks = records_[static_cast<size_t>(layer)].stacks;
     slot.layer = layer;
     slot.expert = expert;
-    slot.open = static_cast<int>(stacks.size());
     slot.visit = guess ? 0 : visit_;
     slot.guess = guess;
     slot_of(layer, expert) = number;
     if (!slot.passing) policy_->placed(layer, expert, number);
+    Read read;
     for (size_t i = 0; i < stacks.size(); i++) {
-        const uint64_t offset = stacks[i].offset + static_cast<uint64_t>(expert) * stacks[i].slice_bytes;
+        const uint64_t offset = stacks[i].of(expert);
         std::byte* to = slots_.room(number, static_cast<int>(i)) + offset % k_file_block;
-        streamer_.add({stacks[i].file, offset, {to, stacks[i].slice_bytes}, static_cast<uint64_t>(number)},
-                      guess);
+        const std::span<std::byte> slice{to, stacks[i].slice_bytes};
+        // Slices that lie in the file as in the slot, which those of a pack do, are one read.
+        const bool joins = i > 0 && read.file == stacks[i].file && to > read.to.data() &&
+                           offset - read.offset == static_cast<uint64_t>(to - read.to.data());
+        if (joins) {
+            read.to = {read.to.data(), slice.data() + slice.size()};
+            continue;
+        }
+        if (i > 0) add_read(slot, read);
+        read = {stacks[i].file, offset, slice, static_cast<uint64_t>(number)};
     }
+    add_read(slot, read);
     if (guess) open_guesses_++;
+}
+
+void ExpertCache::add_read(Slot& slot, const Read& read) {
+    streamer_.add(read, slot.guess);
+    slot.open++;
 }
 
 void ExpertCache::absorb(bool wait) {

@@ -62,6 +62,7 @@ struct CacheOptions {
         {};                  // [layers * experts of the largest layer] uses in earlier runs, or empty
     bool look_ahead = true;  // an idle drive reads what the next layer will likely ask for
     int threads = 1;         // that commit the slots
+    std::vector<int64_t> least_slots = {};  // of each class, that give_back() leaves; empty: one
 };
 
 class ExpertCache {
@@ -72,12 +73,14 @@ class ExpertCache {
                                                          std::span<const int64_t> slots_of_class,
                                                          const CacheOptions& options);
 
-    // The next step has so many tokens: moves the policy's clock and forgets an error of the step before.
-    void begin_step(int n_token);
+    // Moves the policy's clock by one, whatever the length of the step, and forgets an error of the step
+    // before.
+    void begin_step();
 
-    // Visit of a layer. ids [n_token, n]: what the router chose for each token. `ready` gets the experts that
-    // are there now, each once; the reads of all others are on their way.
-    void begin(int layer, std::span<const int32_t> ids, int n_token, std::vector<Lease>& ready);
+    // Visit of a layer. ids: what the router chose for the tokens of the step, all in a row. The policy sees
+    // each expert once. `ready` gets the experts that are there now, each once; the reads of all others are
+    // on their way.
+    void begin(int layer, std::span<const int32_t> ids, std::vector<Lease>& ready);
     // Gives back the leases in `ready` and replaces them by those of experts that came meanwhile; waits for
     // one where there is none. False: all experts of the visit were handed out, or status() is an error.
     bool next(std::vector<Lease>& ready);
@@ -92,6 +95,13 @@ class ExpertCache {
     // Experts (layer, expert) to read while the drive is idle and slots are free: the hottest of the last
     // run.
     void warm(std::span<const std::pair<int, int>> experts);
+
+    // Between steps: gives the memory of the least valuable experts back to the system, as far as a step's
+    // least slots allow, and takes it again. Both return the bytes that it came to.
+    uint64_t give_back(uint64_t bytes);
+    uint64_t take_again(uint64_t bytes);
+    uint64_t bytes_parked() const;  // given back and not taken again
+    int n_parked() const;           // slots
 
     CacheStats stats() const;
     // Uses of every expert so far, the profile's included: the profile of a next run.
@@ -128,8 +138,10 @@ class ExpertCache {
     int take_passage(int size_class, bool of_this_visit);
     void make_passage(int slot);
     int take_guess_slot(int layer, bool for_next_layer);
+    int slot_to_park(size_t size_class);
     void empty(int slot);
     void load(int slot, int layer, int expert, bool guess);
+    void add_read(Slot& slot, const Read& read);
     void absorb(bool wait);
     void read_over(const ReadDone& done);
     void abandon();
@@ -147,18 +159,19 @@ class ExpertCache {
     int n_expert_ = 0;  // of the largest layer
 
     std::vector<Slot> slots_state_;
-    std::vector<int> slot_of_;                 // [layer, expert]; -1: nowhere
-    std::vector<std::vector<int>> free_;       // [class]
-    std::vector<std::deque<int>> passage_;     // [class], the next to be given up first
-    std::vector<size_t> passage_limit_;        // [class]
+    std::vector<int> slot_of_;              // [layer, expert]; -1: nowhere
+    std::vector<std::vector<int>> free_;    // [class]
+    std::vector<std::deque<int>> passage_;  // [class], the next to be given up first
+    std::vector<size_t> passage_limit_;     // [class]
+    std::vector<std::vector<int>> parked_;  // [class] slots without memory
+    std::vector<int64_t> n_of_class_, least_of_class_;
     std::deque<std::pair<int, int>> guesses_;  // for the next layer
     std::deque<std::pair<int, int>> warm_;     // for free slots
     int open_guesses_ = 0;
     std::vector<std::pair<int, int>> guessed_;  // for the next layer, under way or read
     GuessWorth worth_;
 
-    int64_t clock_ = 0;
-    int step_tokens_ = 0;
+    int64_t clock_ = 0;  // steps
 
     // the present visit
     int layer_ = 0;

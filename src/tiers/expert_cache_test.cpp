@@ -73,7 +73,7 @@ class ExpertCacheTest : public ::testing::Test {
     std::vector<int> visit(int layer, const std::vector<int32_t>& ids) {
         std::vector<int> order;
         std::vector<Lease> ready;
-        cache_->begin(layer, ids, 1, ready);
+        cache_->begin(layer, ids, ready);
         do {
             for (const Lease& lease : ready) {
                 expect_content(lease, layer);
@@ -89,11 +89,11 @@ class ExpertCacheTest : public ::testing::Test {
 
 TEST_F(ExpertCacheTest, WhatIsResidentComesAtOnceAndIsReadOnce) {
     make(8);
-    cache_->begin_step(1);
+    cache_->begin_step();
     EXPECT_EQ(visit(0, {3, 1}).size(), 2u);
     const int reads = file_.n_read;
     std::vector<Lease> ready;
-    cache_->begin(0, std::vector<int32_t>{1, 3, 7}, 1, ready);
+    cache_->begin(0, std::vector<int32_t>{1, 3, 7}, ready);
     EXPECT_EQ(ready.size(), 2u);
     ASSERT_TRUE(cache_->next(ready));
     EXPECT_EQ(ready.size(), 1u);
@@ -108,9 +108,9 @@ TEST_F(ExpertCacheTest, WhatIsResidentComesAtOnceAndIsReadOnce) {
 
 TEST_F(ExpertCacheTest, AGuessIsReadOnceAndOnlyWhenNothingNeededIsLeftToRead) {
     make(8);
-    cache_->begin_step(1);
+    cache_->begin_step();
     std::vector<Lease> ready;
-    cache_->begin(0, std::vector<int32_t>{3}, 1, ready);
+    cache_->begin(0, std::vector<int32_t>{3}, ready);
     ASSERT_TRUE(cache_->wants_guess());
     cache_->guess(1, std::vector<int32_t>{5, 6});
     const uint64_t one = k_sizes[0] + k_sizes[1];
@@ -124,7 +124,7 @@ TEST_F(ExpertCacheTest, AGuessIsReadOnceAndOnlyWhenNothingNeededIsLeftToRead) {
 
 TEST_F(ExpertCacheTest, GuessesTakeAFewPlacesOfTheLeastValuableAndNoMore) {
     make(8);  // two of them may be places of passage
-    cache_->begin_step(1);
+    cache_->begin_step();
     EXPECT_EQ(visit(0, {0, 1, 2, 3, 4, 5, 6, 7}).size(), 8u);
     const std::vector<int32_t> used_twice = {0, 1, 2, 3, 4, 5};
     EXPECT_EQ(visit(0, used_twice).size(), 6u);
@@ -165,7 +165,7 @@ TEST_F(ExpertCacheTest, MoreExpertsThanSlotsComeInWavesEachOnce) {
         for (const int64_t n_slot : {1, 2, 5}) {
             make(n_slot, policy.name);
             for (int step = 0; step < 3; step++) {
-                cache_->begin_step(1);
+                cache_->begin_step();
                 for (int layer = 0; layer < k_layers; layer++) {
                     const std::vector<int> order = visit(layer, all);
                     EXPECT_EQ(order.size(), all.size()) << policy.name << " " << n_slot;
@@ -178,15 +178,15 @@ TEST_F(ExpertCacheTest, MoreExpertsThanSlotsComeInWavesEachOnce) {
 
 TEST_F(ExpertCacheTest, ALeasedSlotKeepsItsContentWhateverIsRead) {
     make(6);
-    cache_->begin_step(1);
+    cache_->begin_step();
     std::vector<Lease> ready, kept;
-    cache_->begin(0, std::vector<int32_t>{5}, 1, ready);
+    cache_->begin(0, std::vector<int32_t>{5}, ready);
     ASSERT_TRUE(cache_->next(ready));
     kept.push_back(std::move(ready[0]));
     EXPECT_FALSE(cache_->next(ready));
     std::minstd_rand random(1);
     for (int step = 0; step < 200; step++) {
-        cache_->begin_step(1);
+        cache_->begin_step();
         std::vector<int32_t> ids;
         for (int i = 0; i < 4; i++) ids.push_back(static_cast<int32_t>(random() % k_experts));
         std::sort(ids.begin(), ids.end());
@@ -199,16 +199,16 @@ TEST_F(ExpertCacheTest, ALeasedSlotKeepsItsContentWhateverIsRead) {
 
 TEST_F(ExpertCacheTest, AFailedReadEndsTheVisitAndTheNextStepIsWhole) {
     make(4);
-    cache_->begin_step(1);
+    cache_->begin_step();
     file_.bad_from = place(1, 3, 0);
     std::vector<Lease> ready;
-    cache_->begin(1, std::vector<int32_t>{1, 2, 9, 12, 14}, 1, ready);
+    cache_->begin(1, std::vector<int32_t>{1, 2, 9, 12, 14}, ready);
     while (cache_->next(ready)) {
     }
     ASSERT_FALSE(cache_->status());
     EXPECT_THAT(cache_->status().error().what, HasSubstr("pattern.gguf: cannot read at byte"));
     file_.bad_from = UINT64_MAX;
-    cache_->begin_step(1);
+    cache_->begin_step();
     EXPECT_TRUE(cache_->status());
     EXPECT_EQ(visit(1, {1, 2, 9, 12, 14}).size(), 5u);
     EXPECT_TRUE(cache_->status());
@@ -218,14 +218,63 @@ TEST_F(ExpertCacheTest, WarmExpertsAreReadBeforeAnyoneAsks) {
     make(8);
     const std::pair<int, int> hot[] = {{2, 4}, {2, 5}};
     cache_->warm(hot);
-    cache_->begin_step(1);
+    cache_->begin_step();
     for (int i = 0; i < 4; i++) visit(0, {0});
     std::vector<Lease> ready;
-    cache_->begin(2, std::vector<int32_t>{4, 5}, 1, ready);
+    cache_->begin(2, std::vector<int32_t>{4, 5}, ready);
     size_t n = ready.size();
     while (cache_->next(ready)) n += ready.size();
     EXPECT_EQ(n, 2u);
     EXPECT_EQ(cache_->stats().bytes_read, 3 * (k_sizes[0] + k_sizes[1]));
+}
+
+TEST_F(ExpertCacheTest, GivesTheLeastValuableSlotsBackAndTakesThemAgain) {
+    for (const PolicyRow& policy : policies()) {
+        make(10, policy.name);
+        for (int step = 0; step < 20; step++) {
+            cache_->begin_step();
+            for (int layer = 0; layer < k_layers; layer++) visit(layer, {1, 2, 3 + step % 9});
+        }
+        const uint64_t slot = cache_->bytes() / 10;
+        EXPECT_EQ(cache_->give_back(4 * slot - 1), 4 * slot) << "whole slots";
+        EXPECT_EQ(cache_->n_parked(), 4);
+        EXPECT_EQ(cache_->bytes_parked(), 4 * slot);
+        cache_->begin_step();
+        for (int layer = 0; layer < k_layers; layer++) EXPECT_EQ(visit(layer, {1, 2, 7, 9}).size(), 4u);
+        EXPECT_EQ(cache_->give_back(UINT64_MAX), 5 * slot) << "one slot of a class stays";
+        cache_->begin_step();
+        for (int layer = 0; layer < k_layers; layer++) EXPECT_EQ(visit(layer, {0, 5, 11, 15}).size(), 4u);
+        EXPECT_EQ(cache_->take_again(3 * slot + 1), 3 * slot);
+        EXPECT_EQ(cache_->take_again(UINT64_MAX), 6 * slot);
+        EXPECT_EQ(cache_->n_parked(), 0);
+        cache_->begin_step();
+        for (int layer = 0; layer < k_layers; layer++) EXPECT_EQ(visit(layer, {0, 5, 11, 15}).size(), 4u);
+    }
+}
+
+// The experts that the policy values most are still there afterwards.
+TEST_F(ExpertCacheTest, WhatIsUsedMostStaysWhenMemoryIsGivenBack) {
+    make(8);
+    for (int step = 0; step < 40; step++) {
+        cache_->begin_step();
+        visit(0, {4, 6});
+        visit(1, {step % k_experts});
+    }
+    cache_->give_back(cache_->bytes() / 8 * 4);
+    cache_->begin_step();
+    std::vector<Lease> ready;
+    cache_->begin(0, std::vector<int32_t>{4, 6}, ready);
+    EXPECT_EQ(ready.size(), 2u);
+    ready.clear();
+    EXPECT_FALSE(cache_->next(ready));
+}
+
+TEST_F(ExpertCacheTest, ThePolicySeesAnExpertOnceInAStepHoweverManyTokensAskForIt) {
+    make(16);
+    cache_->begin_step();
+    visit(0, {3, 1, 3, 2, 3, 1});
+    const std::vector<uint32_t> uses = cache_->uses();
+    EXPECT_THAT(std::vector<uint32_t>(uses.begin(), uses.begin() + 5), ::testing::ElementsAre(0, 1, 1, 1, 0));
 }
 
 TEST_F(ExpertCacheTest, AnUnknownPolicyIsRefusedByName) {

@@ -48,20 +48,21 @@ bool commit_all(const MemoryMap& memory, int n_thread) {
 
 }  // namespace
 
+std::vector<uint64_t> slot_rooms(std::span<const uint64_t> slices) {
+    std::vector<uint64_t> rooms{0};
+    for (const uint64_t bytes : slices) rooms.push_back(rooms.back() + most_covering_bytes(bytes));
+    return rooms;
+}
+
 Expected<Slots> Slots::create(std::vector<SlotClass> classes, int n_thread) {
     Slots slots;
     uint64_t end = 0;
     for (const SlotClass& of : classes) {
-        std::vector<uint64_t> rooms;
-        uint64_t slot_bytes = 0;
-        for (uint64_t bytes : of.slices) {
-            rooms.push_back(slot_bytes);
-            slot_bytes += most_covering_bytes(bytes);
-        }
+        std::vector<uint64_t> rooms = slot_rooms(of.slices);
         for (int64_t i = 0; i < of.n_slot; i++) {
             slots.class_of_.push_back(static_cast<int>(slots.rooms_.size()));
             slots.begin_.push_back(end);
-            end += slot_bytes;
+            end += rooms.back();
         }
         slots.rooms_.push_back(std::move(rooms));
     }
@@ -74,5 +75,17 @@ Expected<Slots> Slots::create(std::vector<SlotClass> classes, int n_thread) {
                      "Lower memory.ram_budget (--ram), or close other programs."};
     return slots;
 }
+
+// A slot begins and ends inside huge pages. Taking part of one out of use frees nothing until the system is
+// out of memory; advice that the part is cold makes it split the page, where it knows that advice
+// (Linux 5.4).
+void Slots::release(int slot) {
+    std::byte* begin = room(slot, 0);
+    (void)::madvise(begin, slot_bytes(slot), MADV_COLD);
+    check(::madvise(begin, slot_bytes(slot), MADV_DONTNEED) == 0,
+          "the system does not take a slot's memory back");
+}
+
+bool Slots::commit(int slot) { return ft::commit(room(slot, 0), slot_bytes(slot)); }
 
 }  // namespace ft

@@ -1,0 +1,102 @@
+#include "engine/swap_folder.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "device/drive.h"
+#include "engine/machine_profile.h"
+#include "io/output_file.h"
+
+namespace ft {
+
+namespace {
+
+constexpr double k_worth_a_copy = 1.2;  // times the model's drive: measurements differ by less
+constexpr uint64_t k_read_bytes = 2 * k_mib;
+constexpr double k_depth = 16;
+
+double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
+
+bool same_file_system(const std::string& a, const std::string& b) {
+    struct stat of_a = {}, of_b = {};
+    return ::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev;
+}
+
+double measured_rate(const std::string& path) {
+    const auto say = [&] { log("mem", "measuring the drive of {}, once", path_text(path)); };
+    return machine_profile(path, say).drive.gb_per_second(k_read_bytes, k_depth);
+}
+
+uint64_t bytes_there(const std::string& path) {
+    std::error_code failed;
+    const auto bytes = std::filesystem::file_size(path, failed);
+    return failed ? 0 : bytes;
+}
+
+Error no_room(const std::string& folder, uint64_t bytes, uint64_t free) {
+    return Error{Code::too_large,
+                 fmt::format("memory.swap_dir: the experts take {:.2f} GiB there, and {} has {:.2f} GiB free",
+                             gib(bytes), path_text(folder), gib(free)),
+                 "Free some space, name another folder, or leave the setting out."};
+}
+
+}  // namespace
+
+DriveComparison compare_drives(const std::string& model_path, const std::string& folder) {
+    const auto of_model = drive_of(model_path), of_folder = drive_of(folder);
+    const bool same_device = of_model && of_folder && of_model->identity() == of_folder->identity();
+    if (same_device || same_file_system(model_path, folder))
+        return {false, "it is on the model's own drive, which costs no space and is as fast"};
+    if (of_folder && of_folder->kind == DriveKind::rotating)
+        log("warn", "memory.swap_dir: {} is on a rotating disk, where experts take long to read",
+            path_text(folder));
+    const double model = measured_rate(model_path), other = measured_rate(folder);
+    if (model <= 0 || other <= 0) return {false, "the drives could not be measured"};
+    return {other > k_worth_a_copy * model,
+            fmt::format("its drive reads {:.1f} GB/s, the model's {:.1f} GB/s", other, model)};
+}
+
+Expected<SwapFolder> SwapFolder::choose(const std::string& folder, const std::string& model_path,
+                                        uint64_t bytes, const CompareDrives& compare) {
+    SwapFolder chosen;
+    chosen.folder_ = folder;
+    const DriveComparison drives = compare(model_path, folder);
+    if (!drives.faster) {
+        log("mem", "memory.swap_dir: the model file itself is read: {}", drives.why);
+        return chosen;
+    }
+    chosen.path_ = ExpertPack::path_in(folder, model_path);
+    const uint64_t there = bytes_there(chosen.path_);
+    const auto drive = drive_of(folder);
+    if (!drive) return drive.error();
+    if (there != bytes && drive->free_bytes + there < bytes) return no_room(folder, bytes, drive->free_bytes);
+    return chosen;
+}
+
+std::optional<ExpertPack> SwapFolder::pack(const ExpertRecords& records, const OpenFile& open_file,
+                                           const std::function<void(uint64_t, uint64_t)>& progress) const {
+    if (path_.empty()) return std::nullopt;
+    remove_stale_output(folder_);
+    auto there = ExpertPack::open(path_, records, open_file);
+    if (there) return std::move(*there);
+    if (there.error().code != Code::not_found) {
+        log("mem", "{}; the experts are copied anew", there.error().what);
+        std::error_code failed;
+        std::filesystem::remove(path_, failed);
+    }
+    log("mem", "memory.swap_dir: {:.2f} GiB of experts are copied to {}, once",
+        gib(ExpertPack::bytes_of(records)), path_text(folder_));
+    if (const Status s = ExpertPack::write(path_, records, progress); !s) {
+        log("mem", "memory.swap_dir: {}; the model file itself is read", s.error().what);
+        return std::nullopt;
+    }
+    auto made = ExpertPack::open(path_, records, open_file);
+    if (made) return std::move(*made);
+    log("mem", "memory.swap_dir: {}; the model file itself is read", made.error().what);
+    return std::nullopt;
+}
+
+}  // namespace ft

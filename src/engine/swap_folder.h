@@ -1,0 +1,39 @@
+// memory.swap_dir: whether the experts are worth copying to a folder on another drive, and the copy
+// (tiers/expert_pack.h). On the model's own drive, and on a slower one, the model file itself is read.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tiers/expert_pack.h"
+
+namespace ft {
+
+struct DriveComparison {
+    bool faster = false;  // the folder's drive than the model's
+    std::string why;      // the rest of a line of log: "its drive reads 3.1 GB/s, the model's 0.8"
+};
+
+// By the drives' measured rates, which are measured where they are not known yet (less than 3 s each).
+DriveComparison compare_drives(const std::string& model_path, const std::string& folder);
+using CompareDrives =
+    std::function<DriveComparison(const std::string& model_path, const std::string& folder)>;
+
+class SwapFolder {
+ public:
+    // Decides, before anything of the model is read. `bytes` are those of a pack of all experts. An error:
+    // the copy is worth it and finds no room.
+    static Expected<SwapFolder> choose(const std::string& folder, const std::string& model_path,
+                                       uint64_t bytes, const CompareDrives& compare);
+
+    // The pack that is there, or a new one. Nothing where the model file itself is to be read; one line of
+    // log says why. The files of `records` must outlive the pack.
+    std::optional<ExpertPack> pack(const ExpertRecords& records, const OpenFile& open_file,
+                                   const std::function<void(uint64_t done, uint64_t total)>& progress) const;
+
+ private:
+    std::string folder_, path_;  // path_ is "" where nothing is copied
+};
+
+}  // namespace ft

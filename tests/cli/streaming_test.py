@@ -1,0 +1,133 @@
+"""A model beyond its budget, as a user sees it: killed at any moment, as an ordinary user with little locked memory,
+with a folder for experts, with statistics that can be compared with the plan."""
+import os
+import pwd
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+import harness
+from harness import DEMO, PROGRAM, SMALL, run
+
+GIB = 1 << 30
+MODEL = SMALL / "qwen3moe-32x8/model.gguf"
+LOCKED = 8 << 20  # bytes that an ordinary user may lock
+
+
+class Streaming(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        os.environ["XDG_CACHE_HOME"] = str(cls.folder / "cache")
+        os.environ["XDG_RUNTIME_DIR"] = str(cls.folder)
+
+    def budget(self, model, share, ctx=256):
+        """GiB between the least (0) and all experts (1)"""
+        p = run("plan", model, "--ctx", ctx, "--ram", 4, "--json").json()
+        least, all_of_it = p["minimum"]["ram"], p["resident"]["ram"]
+        return "%.6f" % ((least + share * (all_of_it - least)) / GIB + 0.000001)
+
+    def logits(self, *flags, **more):
+        ids = self.write("ids.txt", " ".join(str((17 + i * 7919) % 300) for i in range(60)))
+        out = self.path("logits.f32")
+        r = run("logits", MODEL, "--ids", ids, "-o", out, "--ctx", 256, *flags, **more)
+        self.good(r)
+        return out.read_bytes()
+
+    def test_killed_at_any_moment_the_next_start_is_right(self):
+        ram = self.budget(MODEL, 0.2)
+        swap = self.path("swap")
+        swap.mkdir()
+        flags = ("--ram", ram, "--set", "memory.swap_dir=%s" % swap)
+        want = self.logits()
+        for delay in (0.01, 0.03, 0.08, 0.2):
+            live = subprocess.Popen([PROGRAM, "run", str(MODEL), "-p", "x", "--raw", "--ctx", "256", *flags],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                    env=harness.environment())
+            time.sleep(delay)
+            live.send_signal(signal.SIGKILL)
+            live.wait()
+            self.assertTrue(self.logits(*flags) == want, delay)
+        self.assertEqual(sorted(os.listdir(swap)), [])
+
+    def test_an_ordinary_user_with_little_locked_memory(self):
+        """As nobody where this test may change the user, and with 8 MiB that may be locked."""
+        folder = self.path("nobody")
+        folder.mkdir()
+        ids, out = folder / "ids.txt", folder / "logits.f32"
+        ids.write_text(" ".join(str((17 + i * 7919) % 300) for i in range(60)))
+        want = self.logits()
+
+        def become():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (LOCKED, LOCKED))
+            if os.getuid() == 0:
+                nobody = pwd.getpwnam("nobody")
+                os.setgroups([])
+                os.setgid(nobody.pw_gid)
+                os.setuid(nobody.pw_uid)
+
+        for place in (self.folder, folder):
+            os.chmod(place, stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
+        done = subprocess.run([PROGRAM, "logits", str(MODEL), "--ids", str(ids), "-o", str(out), "--ctx", "256",
+                               "--ram", self.budget(MODEL, 0.2)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=become, env=harness.environment({"HOME": str(folder)}), timeout=120)
+        if done.returncode in (126, 127) or b"Permission denied" in done.stderr:
+            self.skipTest("the model cannot be reached by another user here")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(out.read_bytes() == want)
+
+    def test_a_folder_on_the_models_own_drive_gets_no_copy(self):
+        swap = self.path("own-drive")
+        swap.mkdir()
+        copy = self.write("model.gguf", MODEL.read_bytes())
+        r = self.good(run("run", copy, "-p", "x", "--raw", "--max-tokens", 2, "--ctx", 256,
+                          "--ram", self.budget(MODEL, 0.2), "--set", "memory.swap_dir=%s" % swap))
+        self.assertIn("own drive", r.err)
+        self.assertEqual(os.listdir(swap), [])
+
+    def test_a_folder_that_is_missing_is_refused(self):
+        for path in (self.path("none"), self.write("a-file", "x")):
+            r = run("run", MODEL, "-p", "x", "--raw", "--set", "memory.swap_dir=%s" % path)
+            self.refused(r, "swap_dir", path.name)
+
+    def test_the_plans_forecast_stands_beside_what_happened(self):
+        ram = self.budget(DEMO, 0.3, 512)
+        bench = ("bench", DEMO, "--ctx", 512, "--pp", 128, "--tg", 8, "--reps", 1, "--ram", ram)
+        self.assertNotIn("forecast", run(*bench, "--json", env={"XDG_CACHE_HOME": str(self.path("empty"))}).json()["timings"])
+        self.good(run("plan", DEMO, "--ctx", 512, "--ram", ram))  # measures the machine
+        t = self.good(run(*bench, "--json")).json()["timings"]
+        forecast = t["forecast"]
+        for kind in ("prompt", "predicted"):
+            want = t[kind + "_per_second"] / forecast[kind + "_per_second"]
+            self.assertAlmostEqual(forecast[kind + "_ratio"], want, delta=1e-6 * want)
+        self.assertIn("the plan foresaw", self.good(run(*bench)).text)
+        short = self.good(run("run", DEMO, "-p", "x", "--max-tokens", 2, "--json", "--ctx", 512)).json()["timings"]
+        self.assertNotIn("predicted_ratio", short["forecast"])
+
+
+class Simulate(harness.Case):
+    def test_table_json_and_chart_of_a_recorded_trace(self):
+        trace, chart = self.path("a.trace"), self.path("a.svg")
+        self.good(run("trace", MODEL, "-p", "hello", "--raw", "--max-tokens", 12, "--temp", 0, "-o", trace))
+        text = self.good(run("simulate", trace, "--svg", chart)).text
+        self.assertIn("of the answer are counted", text)
+        found = self.good(run("simulate", trace, "--json")).json()
+        for name, rows in found["policies"].items():
+            self.assertIn(name, text)
+            self.assertEqual(rows[-1]["hit_rate"] >= rows[0]["hit_rate"], True)
+        svg = chart.read_text()
+        self.assertTrue(svg.startswith("<svg ") and svg.endswith("</svg>\n"))
+        self.assertEqual(svg.count("<polyline "), len(found["policies"]))
+
+    def test_a_trace_that_is_none_and_a_chart_that_has_no_place(self):
+        self.refused(run("simulate", MODEL), "model.gguf")
+        trace = self.write("b.trace", "# freetoken-trace 1\n# layers 1 experts 2 top_k 1 tokens 2 prompt_tokens 1\n0 0 1\n0 1 5\n")
+        self.refused(run("simulate", trace), "b.trace", "4")
+        good = self.write("c.trace", "# freetoken-trace 1\n# layers 1 experts 2 top_k 1 tokens 2 prompt_tokens 1\n0 0 1\n0 1 0\n")
+        self.refused(run("simulate", good, "--svg", self.path("none/c.svg")), "c.svg")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/printable.h"
 
 namespace ft {
 
@@ -41,10 +42,6 @@ struct Error {
 
 // 2 for what the user can mend, 1 for a check that says no, 70 for our own bugs.
 int exit_status(const Error& error);
-
-// text with control characters and invalid UTF-8 written as \xHH, cut to `most` bytes with an ellipsis: for
-// names that come from a file.
-std::string printable(std::string_view text, size_t most = 200);
 
 template <class T>
 class [[nodiscard]] Expected {

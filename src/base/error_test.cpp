@@ -20,14 +20,6 @@ TEST(Error, ExitStatusFollowsTheCode) {
     EXPECT_EQ(exit_status(Error{Code::internal, "", ""}), 70);
 }
 
-TEST(Error, PrintableEscapesWhatATerminalWouldObey) {
-    EXPECT_EQ(printable("a\x1b[2Jb"), "a\\x1b[2Jb");
-    EXPECT_EQ(printable("é专🙂"), "é专🙂");
-    EXPECT_EQ(printable("\xC2\x9B"), "\\xc2\\x9b");  // C1 control, well-formed UTF-8
-    EXPECT_EQ(printable("\xF4\x90\x80\x80").substr(0, 4), "\\xf4");
-    EXPECT_EQ(printable(std::string(300, 'x'), 10), "xxxxxxxxxx…");
-}
-
 TEST(Expected, HoldsValueOrError) {
     Expected<int> good = 3;
     ASSERT_TRUE(good);

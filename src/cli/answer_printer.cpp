@@ -1,6 +1,6 @@
 #include "cli/answer_printer.h"
 
-#include "cli/terminal_text.h"
+#include "base/printable.h"
 
 namespace ft::cli {
 
@@ -22,14 +22,14 @@ bool AnswerPrinter::finish() {
 bool AnswerPrinter::show(const Piece& piece) {
     (piece.thinking ? thinking_ : text_) += piece.text;
     if (!style_.stream || piece.text.empty() || (piece.thinking && !style_.show_thinking)) return true;
-    std::string shown = style_.terminal ? terminal_text(piece.text) : piece.text;
+    std::string shown = style_.terminal ? printable_lines(piece.text) : piece.text;
     if (!piece.thinking && thinking_shown_ && text_.size() == piece.text.size()) shown.insert(0, "\n\n");
     thinking_shown_ = thinking_shown_ || piece.thinking;
     return set_dim(piece.thinking) && write_(shown);
 }
 
 bool AnswerPrinter::set_dim(bool dim) {
-    if (dim == dim_ || !style_.terminal || !style_.stream) return true;
+    if (dim == dim_ || !style_.dim || !style_.stream) return true;
     dim_ = dim;
     return write_(dim ? "\x1b[2m" : "\x1b[0m");
 }

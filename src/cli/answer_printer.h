@@ -12,7 +12,8 @@ namespace ft::cli {
 
 struct PrintStyle {
     bool stream = true;     // false: only kept
-    bool terminal = false;  // escape sequences allowed; the text's own control characters are made visible
+    bool terminal = false;  // the text's own control characters are made visible
+    bool dim = false;       // the thinking part is dimmed by escape sequences
     bool split = true;      // false (--raw): the text as it is, with no thinking part
     bool show_thinking = true;
     bool end_line = true;  // the answer ends with a newline

@@ -24,9 +24,10 @@ std::string written(const PrintStyle& style, std::string_view text = k_text) {
 }
 
 TEST(AnswerPrinter, ATerminalGetsDimmedThinkingAndNoControlCharactersOfTheModel) {
-    EXPECT_EQ(written({.terminal = true}), "\x1b[2mHm.\x1b[0m\n\nYes\\x1b[1m.\n");
+    EXPECT_EQ(written({.terminal = true, .dim = true}), "\x1b[2mHm.\x1b[0m\n\nYes\\x1b[1m.\n");
+    EXPECT_EQ(written({.terminal = true}), "Hm.\n\nYes\\x1b[1m.\n");  // NO_COLOR
     EXPECT_EQ(written({.terminal = true, .show_thinking = false}), "Yes\\x1b[1m.\n");
-    EXPECT_EQ(written({.terminal = true}, "<think>Hm"), "\x1b[2mHm\x1b[0m\n");
+    EXPECT_EQ(written({.terminal = true, .dim = true}, "<think>Hm"), "\x1b[2mHm\x1b[0m\n");
 }
 
 TEST(AnswerPrinter, APipeGetsTheTextAsItIs) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/standard_output.h"
 #include "cli/timings.h"
@@ -146,7 +147,7 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
         const nlohmann::ordered_json out = {
             {"timings", timings}, {"threads", engine.threads()}, {"isa", engine.kernels_name()},
             {"reps", flags.reps}, {"depth", flags.depth},        {"peak_memory_bytes", peak_memory_bytes()}};
-        write_out(out.dump() + "\n");
+        write_out(json_text(out));
         return;
     }
     write_out(fmt::format("prompt      {:8} tokens {:10.2f} tok/s   time to first token {:.1f} ms\n",

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "cli/chat_loop.h"
 #include "cli/interrupt.h"
 #include "cli/reply.h"
-#include "cli/terminal_text.h"
 
 namespace ft::cli {
 
@@ -23,14 +23,19 @@ class Chat {
         return run_chat({.read_line = [&](const std::string& prompt) { return editor_.read(prompt); },
                          .say = [&](const std::string& line) { say(line); },
                          .answer = [&](const std::string& text) { return turn(text); },
-                         .reset = [&] { conversation_.clear(); },
+                         .reset = [&] { reset(); },
                          .stats = [&] { return stats(); },
                          .system = [&] { return conversation_.system(); },
                          .set_system = [&](const std::string& text) { conversation_.set_system(text); }});
     }
 
  private:
-    static void say(const std::string& line) { std::fprintf(stderr, "%s\n", terminal_text(line).c_str()); }
+    static void say(const std::string& line) { std::fprintf(stderr, "%s\n", printable_lines(line).c_str()); }
+
+    void reset() {
+        conversation_.clear();
+        model_.sequence->keep_prefix_of({});
+    }
 
     Status turn(const std::string& text) {
         conversation_.add_user(text);
@@ -50,6 +55,7 @@ class Chat {
         log("stats", "{}", statistics_line(reply->answer.timings));
         if (reply->answer.end == AnswerEnd::context_full)
             say(context_full_line(model_.engine->n_ctx(), model_.engine->n_ctx_model(), true));
+        if (const std::string why = nothing_shown_line(*reply, style_); !why.empty()) say(why);
         last_ = reply->answer.timings;
         return {};
     }

@@ -32,7 +32,8 @@ Next change_system(const ChatHooks& hooks, const std::string& text) {
 
 Next reset(const ChatHooks& hooks, const std::string&) {
     hooks.reset();
-    hooks.say("A new conversation; the system prompt stays.");
+    hooks.say(hooks.system().empty() ? "A new conversation begins."
+                                     : "A new conversation begins. The system prompt stays.");
     return Next::go_on;
 }
 
@@ -54,7 +55,8 @@ Next show_help(const ChatHooks& hooks, const std::string&) {
     for (const ChatCommand& command : k_commands)
         hooks.say(
             fmt::format("  {:<16} {}", fmt::format("{} {}", command.name, command.argument), command.help));
-    hooks.say("  Ctrl-C stops an answer. A line that ends with \\ goes on in the next one.");
+    hooks.say("  Ctrl-C stops an answer. A line that ends with \\ goes on in the next one; what is");
+    hooks.say("  pasted is one message, with its newlines.");
     return Next::go_on;
 }
 

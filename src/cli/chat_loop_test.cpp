@@ -73,6 +73,10 @@ TEST(ChatLoop, SystemAndReset) {
     EXPECT_EQ(typed.resets, 1);
     EXPECT_NE(typed.said.find("No system prompt"), std::string::npos);
     EXPECT_NE(typed.said.find("System prompt: Be brief. Always."), std::string::npos);
+    EXPECT_NE(typed.said.find("A new conversation begins. The system prompt stays."), std::string::npos);
+    Typed plain = Typed::of({"/reset"});
+    ASSERT_TRUE(plain.run());
+    EXPECT_EQ(plain.said, "A new conversation begins.\n\n");
 }
 
 TEST(ChatLoop, InterruptDropsTheLineAndKeepsTheChat) {

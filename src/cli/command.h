@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/error.h"
 
@@ -20,8 +21,10 @@ using Action = std::function<Expected<int>()>;
 
 struct Command {
     const char* name;
-    const char* summary;              // one line for `freetoken --help`
-    Action (*define)(CLI::App& app);  // adds arguments and flags to `app`
+    const char* arguments;              // of its usage line; what is needed stands without brackets
+    const char* summary;                // one line for `freetoken --help`
+    std::vector<const char*> examples;  // at least one, of 78 columns at most
+    Action (*define)(CLI::App& app);    // adds arguments and flags to `app`
 };
 
 std::span<const Command> commands();  // cli/commands.cpp

@@ -2,27 +2,74 @@
 
 namespace ft::cli {
 
-namespace {
-
-// A command is a row here and a file cli/NAME.cpp. --help, the man page and shell completion walk this table.
-constexpr Command k_commands[] = {
-    {"run", "chat with a model, or answer one prompt", &define_run},
-    {"plan", "where a model's bytes would go, and how fast it would be", &define_plan},
-    {"doctor", "what this machine has and what limits it; a model's health", &define_doctor},
-    {"ps", "the programs of FreeToken that run", &define_ps},
-    {"show", "what a model file holds", &define_show},
-    {"logits", "the logits of every position, for whoever verifies", &define_logits},
-    {"tokenize", "texts to token ids, as JSON lines", &define_tokenize},
-    {"detokenize", "token ids to texts, as JSON lines", &define_detokenize},
-    {"render", "chat templates with contexts to texts, as JSON lines", &define_render},
-    {"perplexity", "how well a model predicts a text", &define_perplexity},
-    {"bench", "speed of prompt and generation", &define_bench},
-    {"trace", "which experts a model chooses while it answers", &define_trace},
-    {"simulate", "what cache policies would have hit on a trace", &define_simulate},
-};
-
-}  // namespace
-
-std::span<const Command> commands() { return k_commands; }
+std::span<const Command> commands() {
+    // A command is a row here and a file cli/NAME.cpp. --help, the man page and shell completion walk this
+    // table.
+    static const std::vector<Command> all = {
+        {"run",
+         "MODEL.gguf [PROMPT] [options]",
+         "chat with a model, or answer one prompt",
+         {"freetoken run model.gguf", "freetoken run model.gguf \"Why is the sky blue?\"",
+          "freetoken run model.gguf --temp 0 < question.txt"},
+         &define_run},
+        {"plan",
+         "MODEL.gguf [options]",
+         "where a model's bytes would go, and how fast it would be",
+         {"freetoken plan model.gguf", "freetoken plan model.gguf --ram 16"},
+         &define_plan},
+        {"doctor",
+         "[options]",
+         "what this machine has and what limits it; a model's health",
+         {"freetoken doctor", "freetoken doctor --model model.gguf"},
+         &define_doctor},
+        {"ps", "[options]", "the programs of FreeToken that run", {"freetoken ps"}, &define_ps},
+        {"show",
+         "MODEL.gguf [options]",
+         "what a model file holds",
+         {"freetoken show model.gguf", "freetoken show model.gguf --tensor output.weight -o output.f32"},
+         &define_show},
+        {"logits",
+         "MODEL.gguf --ids FILE -o FILE [options]",
+         "the logits of every position, for whoever verifies",
+         {"freetoken logits model.gguf --ids ids.txt -o logits.f32"},
+         &define_logits},
+        {"tokenize",
+         "MODEL.gguf < LINES",
+         "texts to token ids, as JSON lines",
+         {"echo '{\"text\": \"Hello.\"}' | freetoken tokenize model.gguf"},
+         &define_tokenize},
+        {"detokenize",
+         "MODEL.gguf < LINES",
+         "token ids to texts, as JSON lines",
+         {"echo '{\"ids\": [9707, 13]}' | freetoken detokenize model.gguf"},
+         &define_detokenize},
+        {"render",
+         "TEMPLATE [options] < LINES",
+         "chat templates with contexts to texts, as JSON lines",
+         {"freetoken render model.gguf < contexts.jsonl"},
+         &define_render},
+        {"perplexity",
+         "MODEL.gguf --text FILE [options]",
+         "how well a model predicts a text",
+         {"freetoken perplexity model.gguf --text text.txt --ctx 512"},
+         &define_perplexity},
+        {"bench",
+         "MODEL.gguf [options]",
+         "speed of prompt and generation",
+         {"freetoken bench model.gguf", "freetoken bench model.gguf --pp 512 --tg 128 --threads 4"},
+         &define_bench},
+        {"trace",
+         "MODEL.gguf -p TEXT -o FILE [options]",
+         "which experts a model chooses while it answers",
+         {"freetoken trace model.gguf -p \"Hello.\" -o hello.trace"},
+         &define_trace},
+        {"simulate",
+         "TRACE [options]",
+         "what cache policies would have hit on a trace",
+         {"freetoken simulate hello.trace --svg hello.svg"},
+         &define_simulate},
+    };
+    return all;
+}
 
 }  // namespace ft::cli

@@ -3,6 +3,7 @@
 #include "cli/completion.h"
 
 #include "cli/dispatch.h"
+#include "cli/help.h"
 #include "config/keys.h"
 
 namespace ft::cli {
@@ -46,7 +47,7 @@ std::string zsh_argument(const CLI::Option& option, const std::string& name) {
     std::string text = fmt::format("'*{}[{}]", name, zsh_quoted(option.get_description()));
     if (takes_value(option)) {
         const std::string words = choices_of(name);
-        text += fmt::format(":{}:{}", zsh_quoted(option.get_type_name()),
+        text += fmt::format(":{}:{}", zsh_quoted(option_value(option)),
                             words.empty() ? "_files" : "(" + words + ")");
     }
     return text + "'";

@@ -59,7 +59,7 @@ Action define_detokenize(CLI::App& app) {
     const auto model = std::make_shared<std::string>();
     app.add_option("model", *model,
                    "GGUF file with a vocabulary; reads JSON lines {\"ids\", \"special\"} from stdin")
-        ->type_name("");
+        ->type_name("MODEL.gguf");
     return [model] { return run(*model); };
 }
 

@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
+#include "cli/help.h"
 #include "cli/standard_output.h"
 #include "config/nearest_name.h"
 
@@ -12,7 +12,34 @@ namespace ft::cli {
 
 namespace {
 
-constexpr size_t k_help_column = 26, k_help_width = 100;
+// What other programs call it, and what it is called here. A hint is given where the command has `flag`, or
+// the argument of that name; "" is everywhere.
+struct Habit {
+    std::string_view word, flag, hint;
+};
+constexpr Habit k_habits[] = {
+    {"-m", "model", "The model's file is an argument without a flag: `freetoken {} FILE`."},
+    {"--model", "model", "The model's file is an argument without a flag: `freetoken {} FILE`."},
+    {"-c", "--ctx", "Here the context is --ctx N."},
+    {"--ctx-size", "--ctx", "Here it is --ctx N."},
+    {"-t", "--threads", "Here the threads are --threads N."},
+    {"-n", "--max-tokens", "Here the length of the answer is --max-tokens N."},
+    {"--n-predict", "--max-tokens", "Here it is --max-tokens N."},
+    {"--predict", "--max-tokens", "Here it is --max-tokens N."},
+    {"-s", "--seed", "Here the seed is --seed N."},
+    {"-sys", "--system", "Here the system prompt is --system TEXT."},
+    {"--system-prompt", "--system", "Here it is --system TEXT."},
+    {"--temperature", "--temp", "Here it is --temp N."},
+    {"-f", "--prompt", "Pipe the file in: `freetoken {} MODEL < FILE`."},
+    {"--file", "--prompt", "Pipe the file in: `freetoken {} MODEL < FILE`."},
+    {"-i", "--prompt", "Without a prompt `freetoken {} MODEL` is a chat."},
+    {"--interactive", "--prompt", "Without a prompt `freetoken {} MODEL` is a chat."},
+    {"-ngl", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
+    {"--n-gpu-layers", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
+};
+
+// Commands of later versions, so that whoever heard of one learns that it is not here.
+constexpr std::string_view k_later_commands[] = {"serve", "pull", "batch"};
 
 const Command* find_command(std::string_view name) {
     const auto all = commands();
@@ -31,8 +58,24 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 
 std::string see_help(std::string_view command) { return fmt::format("See `freetoken {} --help`.", command); }
 
+// What a flag of another program is here; "" where there is nothing to say.
+std::string habit_hint(const Command& command, const CLI::App& app, std::string_view flag) {
+    std::vector<std::string> known = flag_names(app);
+    for (const CLI::Option* option : app.get_options())
+        if (option->get_positional()) known.push_back(option->get_name());
+    for (const Habit& habit : k_habits) {
+        const bool here =
+            habit.flag.empty() || std::find(known.begin(), known.end(), habit.flag) != known.end();
+        if (habit.word == flag && here) return fmt::format(fmt::runtime(habit.hint), command.name);
+    }
+    return "";
+}
+
 Error unknown_flag(const Command& command, const CLI::App& app, std::string_view word) {
     const std::string_view flag = word.substr(0, word.find('='));
+    const std::string hint = habit_hint(command, app, flag);
+    if (!hint.empty())
+        return Error{Code::invalid, fmt::format("{}: unknown flag {}", command.name, flag), hint};
     // One dash before a long name is a common slip.
     const std::string as_long =
         "--" + std::string(flag.substr(std::min(flag.find_first_not_of('-'), flag.size())));
@@ -69,20 +112,21 @@ Error parse_failure(const Command& command, const CLI::ParseError& failure) {
     return Error{Code::invalid, fmt::format("{}: {}", command.name, text), see_help(command.name)};
 }
 
-// Long lines of the parser's help broken at blanks; what follows stands below the description's column.
-std::string wrapped(const std::string& help) {
-    std::string out;
-    std::istringstream lines(help);
-    for (std::string line; std::getline(lines, line);) {
-        while (line.size() > k_help_width) {
-            const size_t blank = line.rfind(' ', k_help_width);
-            if (blank == std::string::npos || blank <= k_help_column) break;
-            out += line.substr(0, blank) + "\n";
-            line = std::string(k_help_column, ' ') + line.substr(blank + 1);
-        }
-        out += line + "\n";
+// A name of "-" means a stream to other programs. Here files are opened by name, and results appear whole.
+Status check_file_names(const Command& command, const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+        const std::string value = option_value(*option);
+        const bool names_file =
+            value == "FILE" || value == "MODEL.gguf" || value == "TRACE" || value == "TEMPLATE";
+        if (!names_file || option->count() == 0) continue;
+        for (const std::string& word : option->results())
+            if (word == "-")
+                return Error{Code::invalid,
+                             fmt::format("{}: {} takes the name of a file, not - for a stream", command.name,
+                                         option_term(*option)),
+                             "For a file of that name write ./-, for a stream /dev/stdin or /dev/stdout."};
     }
-    return out;
+    return {};
 }
 
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
@@ -92,13 +136,14 @@ Expected<int> run_command(const Command& command, const std::vector<std::string>
     try {
         defined.app->parse(std::move(reversed));
     } catch (const CLI::CallForHelp&) {
-        write_out(wrapped(defined.app->help()));
+        write_out(command_help(command, *defined.app, output_width()));
         return 0;
     } catch (const CLI::ParseError& failure) {
         const Status leftovers = check_leftovers(command, *defined.app);
         return leftovers ? parse_failure(command, failure) : leftovers.error();
     }
     if (const Status leftovers = check_leftovers(command, *defined.app); !leftovers) return leftovers.error();
+    if (const Status named = check_file_names(command, *defined.app); !named) return named.error();
     return defined.action();
 }
 
@@ -109,6 +154,10 @@ Error unknown_command(std::string_view word) {
         return Error{Code::invalid, fmt::format("unknown flag {}", word),
                      guess.empty() ? "A command comes first: see `freetoken --help`." : guess};
     }
+    if (std::find(std::begin(k_later_commands), std::end(k_later_commands), word) !=
+        std::end(k_later_commands))
+        return Error{Code::unsupported, fmt::format("this version has no command \"{}\" yet", word),
+                     "`freetoken --help` lists those that it has."};
     std::vector<std::string> names;
     for (const Command& command : commands()) names.emplace_back(command.name);
     const std::string guess = did_you_mean(word, names);
@@ -123,26 +172,17 @@ DefinedCommand define_command(const Command& command) {
     defined.app = std::make_unique<CLI::App>(command.summary, fmt::format("freetoken {}", command.name));
     defined.app->allow_extras();  // so that we, not the parser, say what is unknown
     defined.app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    defined.app->get_formatter()->column_width(k_help_column);
     defined.action = command.define(*defined.app);
     return defined;
 }
 
 std::string version_line() { return fmt::format("freetoken {}", FREETOKEN_VERSION); }
 
-std::string program_help() {
-    std::string text = version_line() + ": Mixture-of-Experts language models on small machines\n\n";
-    text += "Usage: freetoken COMMAND [ARGUMENTS]\n\nCommands:\n";
-    for (const Command& command : commands())
-        text += fmt::format("  {:<12} {}\n", command.name, command.summary);
-    text += "\n`freetoken COMMAND --help` explains one command, `freetoken --version` prints the version.\n";
-    return text;
-}
-
 Expected<int> run_program(const std::vector<std::string>& words) {
     const std::string first = words.empty() ? "--help" : words.front();
+    if (first == "help" && words.size() > 1) return run_program({words[1], "--help"});
     if (first == "--help" || first == "-h" || first == "help") {
-        write_out(program_help());
+        write_out(program_help(output_width()));
         return 0;
     }
     if (first == "--version") {

@@ -17,7 +17,6 @@ struct DefinedCommand {
 DefinedCommand define_command(const Command& command);
 
 std::string version_line();  // "freetoken 0.1.0"
-std::string program_help();  // all commands, one line each
 
 // `words` without the program's name. Results go to stdout; a failure is the caller's to print. The value is
 // the exit status.

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+
+#include "cli/help.h"
 
 namespace ft::cli {
 namespace {
@@ -15,13 +19,13 @@ std::string refusal(const std::vector<std::string>& words) {
 
 TEST(Dispatch, HelpNamesEveryCommand) {
     for (const Command& command : commands())
-        EXPECT_NE(program_help().find(fmt::format("  {} ", command.name)), std::string::npos) << command.name;
+        EXPECT_NE(program_help(80).find(fmt::format("  {} ", command.name)), std::string::npos)
+            << command.name;
 }
 
 TEST(Dispatch, EveryCommandHasHelpAndRefusesUnknownFlags) {
     for (const Command& command : commands()) {
         const DefinedCommand defined = define_command(command);
-        EXPECT_GT(defined.app->help().size(), 80u) << command.name;
         for (const CLI::Option* option : defined.app->get_options())
             EXPECT_FALSE(option->get_description().empty()) << command.name << " " << option->get_name();
         EXPECT_NE(
@@ -36,6 +40,67 @@ TEST(Dispatch, UnknownCommandsAndFlagsBeforeACommand) {
     EXPECT_NE(refusal({"elephants"}).find("unknown command \"elephants\""), std::string::npos);
     EXPECT_NE(refusal({"--versoin"}).find("--version"), std::string::npos);
     EXPECT_NE(refusal({"--frobnicate"}).find("unknown flag --frobnicate"), std::string::npos);
+}
+
+size_t longest_line(const std::string& text) {
+    size_t longest = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        // the same number of columns: the texts have "…" at most
+        longest = std::max(longest, static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) {
+                               return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+                           })));
+    }
+    return longest;
+}
+
+TEST(Help, FitsTheTerminalAndShowsUsageGroupsAndExamples) {
+    for (const size_t width : {60u, 80u, 100u})
+        EXPECT_LE(longest_line(program_help(width)), std::max<size_t>(width, 78));
+    for (const Command& command : commands()) {
+        const DefinedCommand defined = define_command(command);
+        const std::string help = command_help(command, *defined.app, 80);
+        EXPECT_LE(longest_line(help), 80u) << command.name;
+        EXPECT_NE(help.find(fmt::format("Usage: freetoken {} ", command.name)), std::string::npos)
+            << command.name;
+        EXPECT_NE(help.find("\nOptions:\n"), std::string::npos) << help;
+        EXPECT_NE(help.find(fmt::format("\nExamples:\n  {}", command.examples.front())), std::string::npos);
+        EXPECT_EQ(help.find(" in ["), std::string::npos) << help;  // the parser's word for a range
+        for (const CLI::Option* option : defined.app->get_options())
+            EXPECT_NE(help.find("  " + option_term(*option)), std::string::npos) << option->get_name();
+    }
+}
+
+TEST(Help, WrapsAtBlanks) {
+    EXPECT_EQ(wrapped("aaa bbb ccc", 2, 9), "aaa bbb\n  ccc");
+    EXPECT_EQ(wrapped("aaaaaaaaaaaa b", 2, 6), "aaaaaaaaaaaa\n  b");
+    EXPECT_EQ(wrapped("", 2, 6), "");
+}
+
+TEST(Dispatch, HabitsOfOtherProgramsAreAnsweredWithOurNames) {
+    EXPECT_NE(refusal({"run", "-m", "x.gguf"}).find("`freetoken run FILE`"), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "-c", "100"}).find("--ctx N"), std::string::npos);
+    EXPECT_NE(refusal({"bench", "x.gguf", "-t", "4"}).find("--threads N"), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "-n", "9"}).find("--max-tokens N"), std::string::npos);
+    EXPECT_EQ(refusal({"show", "x.gguf", "-n", "9"}).find("--max-tokens"), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "a", "b"}).find("unexpected argument \"b\""), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "a", "-p", "b"}).find("twice"), std::string::npos);
+    for (const char* flag : {"--system", "--template", "--think"})
+        EXPECT_NE(refusal({"run", "x.gguf", "-p", "a", "--raw", flag, "on"}).find(flag), std::string::npos);
+}
+
+TEST(Dispatch, AStreamIsNoFileName) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"show", "-"},
+                                                  {"logits", "x.gguf", "--ids", "-"},
+                                                  {"trace", "x.gguf", "-o", "-"}})
+        EXPECT_NE(refusal(words).find("not - for a stream"), std::string::npos);
+}
+
+TEST(Dispatch, CommandsOfLaterVersionsAreKnownAsThat) {
+    for (const char* name : {"serve", "pull", "batch"}) {
+        const std::string said = refusal({name, "x"});
+        EXPECT_EQ(said.find(fmt::format("this version has no command \"{}\" yet", name)), 0u) << said;
+    }
 }
 
 }  // namespace

@@ -8,12 +8,14 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/json_text.h"
 #include "cli/plan_settings.h"
 #include "cli/standard_output.h"
 #include "config/settings.h"
 #include "device/cpu.h"
 #include "engine/machine_profile.h"
 #include "engine/model_shape.h"
+#include "kernels/kernels.h"
 
 namespace ft::cli {
 
@@ -95,7 +97,11 @@ Expected<std::optional<ModelShape>> look_at_model(const std::string& path, std::
     }
     for (Check& check : model_checks(*file)) checks.push_back(std::move(check));
     const auto model = Model::bind(*file);
-    if (model) return std::optional(model_shape(*file, **model, KvType::f16));
+    if (model) {
+        const auto kernels = choose_kernels();
+        if (!kernels) return kernels.error();
+        return std::optional(model_shape(*file, **model, KvType::f16, **kernels, physical_cores()));
+    }
     const bool told =
         std::any_of(checks.begin(), checks.end(), [](const Check& c) { return c.state == State::problem; });
     if (!told) checks.push_back({"tensors", State::problem, "incomplete", model.error().sentence()});
@@ -135,7 +141,7 @@ Expected<int> examine(const DoctorFlags& flags) {
     if (path.empty() || shape)
         report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(),
                                           plan_settings({path, *settings, 0}), report.profile);
-    write_out(flags.json ? report_json(report).dump(2) + "\n" : report_text(report));
+    write_out(flags.json ? json_text(report_json(report), 2) : printable_lines(report_text(report)));
     if (Status s = finish_output(); !s) return s.error();
     return report.has_problem() ? 1 : 0;
 }

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <string>
 
+#include "cli/json_text.h"
 #include "cli/standard_output.h"
 
 namespace ft::cli {
@@ -31,7 +32,7 @@ Expected<int> answer_lines(const JsonAnswer& answer) {
         const ordered_json line =
             result ? *result
                    : ordered_json{{"error", fmt::format("line {}: {}", n, result.error().sentence())}};
-        if (!write_out(line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n")) break;
+        if (!write_out(json_text(line))) break;
     }
     Status written = finish_output();
     if (!written) return written.error();

@@ -1,4 +1,6 @@
-// Lines typed on a terminal: editing, history across sessions, UTF-8.
+// Lines typed on a terminal: editing, history across sessions (cli/history_file.h), UTF-8. What is pasted is
+// one line, whatever newlines it has. The terminal is given back as it was when a signal ends or stops the
+// program.
 #pragma once
 
 #include <memory>
@@ -11,10 +13,10 @@ class LineEditor {
     struct Line {
         enum class Kind { text, interrupted /* Ctrl-C */, end /* Ctrl-D on an empty line */ };
         Kind kind;
-        std::string text;  // without the newline
+        std::string text;  // without the newline at its end
     };
 
-    // history_path: kept between sessions, readable by the user alone; "" for none.
+    // history_path: "" for none. What keeps it from being read or written is said once on stderr.
     explicit LineEditor(std::string history_path);
     ~LineEditor();
 

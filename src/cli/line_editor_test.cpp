@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -39,7 +40,7 @@ class EditorOnATerminal {
     }
     // The child ends by itself after Ctrl-D; a test that failed before it gets there ends it.
     ~EditorOnATerminal() {
-        for (int waited_ms = 0; waitpid(child_, nullptr, WNOHANG) == 0; waited_ms += 10) {
+        for (int waited_ms = 0; child_ > 0 && waitpid(child_, nullptr, WNOHANG) == 0; waited_ms += 10) {
             if (waited_ms >= k_patience_ms) kill(child_, SIGKILL);
             usleep(10'000);
         }
@@ -62,13 +63,23 @@ class EditorOnATerminal {
         }
         EXPECT_NE(shown.find(prompt), std::string::npos) << shown;
         // The prompt is shown just before the terminal hands out single keys.
-        termios mode{};
-        for (int waited_ms = 0; tcgetattr(terminal_, &mode) == 0 && (mode.c_lflag & ICANON) != 0;
-             waited_ms++) {
+        wait_for_keys();
+    }
+    // Until the terminal hands out single keys.
+    void wait_for_keys() {
+        for (int waited_ms = 0; (mode().c_lflag & ICANON) != 0; waited_ms++) {
             if (waited_ms >= k_patience_ms) FAIL() << "the terminal stays in line mode";
             usleep(1000);
         }
     }
+    termios mode() const {
+        termios mode{};
+        EXPECT_EQ(tcgetattr(terminal_, &mode), 0);
+        return mode;
+    }
+    void set_mode(const termios& mode) const { EXPECT_EQ(tcsetattr(terminal_, TCSANOW, &mode), 0); }
+    pid_t child() const { return child_; }
+    void gone() { child_ = -1; }  // its end was waited for
     std::string next_report() {
         std::string line;
         char c = 0;
@@ -84,6 +95,8 @@ class EditorOnATerminal {
     }
     static void edit(const std::string& history, int report) {
         setenv("TERM", "xterm", 1);
+        const rlimit no_core{0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
         std::setlocale(LC_CTYPE, "C.UTF-8");
         catch_interrupts();
         LineEditor editor(history);
@@ -131,6 +144,59 @@ TEST(LineEditor, LinesInterruptsTheEndAndTheHistory) {
         EXPECT_EQ(editor.next_report(), "2:");
     }
     std::remove(history.c_str());
+}
+
+// What a shell needs to find: single keys are given back as lines, also by a signal.
+class Signalled : public testing::TestWithParam<int> {};
+
+TEST_P(Signalled, EndsTheProgramAndGivesTheTerminalBack) {
+    EditorOnATerminal editor("");
+    const termios before = editor.mode();
+    editor.wait_for_prompt();
+    EXPECT_EQ(editor.mode().c_lflag & ICANON, 0u);
+    editor.type("half");
+    ASSERT_EQ(kill(editor.child(), GetParam()), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(editor.child(), &status, 0), editor.child());
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), GetParam());
+    EXPECT_EQ(editor.mode().c_lflag, before.c_lflag);
+    editor.gone();
+}
+
+INSTANTIATE_TEST_SUITE_P(LineEditor, Signalled, testing::Values(SIGTERM, SIGHUP, SIGQUIT));
+
+TEST(LineEditor, AStoppedChatGivesTheTerminalBackAndGoesOn) {
+    EditorOnATerminal editor("");
+    const termios before = editor.mode();
+    editor.wait_for_prompt();
+    editor.type("one ");
+    // Stopped by a signal that no process can take, after what Ctrl-Z does has been undone by a shell.
+    ASSERT_EQ(kill(editor.child(), SIGSTOP), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(editor.child(), &status, WUNTRACED), editor.child());
+    ASSERT_TRUE(WIFSTOPPED(status));
+    editor.set_mode(before);
+    ASSERT_EQ(kill(editor.child(), SIGCONT), 0);
+    editor.wait_for_keys();
+    editor.type("two\r");
+    EXPECT_EQ(editor.next_report(), "0:one two");
+    editor.wait_for_prompt();
+    editor.type("\x04");
+    EXPECT_EQ(editor.next_report(), "2:");
+}
+
+TEST(LineEditor, WhatIsPastedIsOneLine) {
+    EditorOnATerminal editor("");
+    editor.wait_for_prompt();
+    editor.type("say \x1b[200~one\rtwo\x1b[31m\x07\n\nthree\r\x1b[201~!\r");
+    EXPECT_EQ(editor.next_report(), "0:say one");
+    EXPECT_EQ(editor.next_report(), "two[31m");
+    EXPECT_EQ(editor.next_report(), "");
+    EXPECT_EQ(editor.next_report(), "three!");
+    editor.wait_for_prompt();
+    editor.type("\x04");
+    EXPECT_EQ(editor.next_report(), "2:");
 }
 
 TEST(HistoryPath, IsInTheUsersDataFolder) {

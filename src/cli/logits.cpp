@@ -89,10 +89,12 @@ Expected<int> write_logits(const ModelChoice& model, const LogitsFlags& flags) {
 Action define_logits(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::loading);
     const auto flags = std::make_shared<LogitsFlags>();
-    app.add_option("--ids", flags->ids, "file of token ids, separated by white space");
-    app.add_option("-o,--output", flags->out, "file for the logits: f32 little-endian, position by position");
+    app.add_option("--ids", flags->ids, "file of token ids, separated by white space")->type_name("FILE");
+    app.add_option("-o,--output", flags->out, "file for the logits: f32 little-endian, position by position")
+        ->type_name("FILE");
     app.add_option("--routes", flags->routes,
-                   "file for the routes: lines `layer token expert …`, ids ascending");
+                   "file for the routes: lines `layer token expert …`, ids ascending")
+        ->type_name("FILE");
     app.add_option("--chunk", flags->chunk, "tokens in one step (default 256); never changes a bit")
         ->check(CLI::Range(1, 65536));
     app.add_flag("--reference", flags->reference,

@@ -3,6 +3,7 @@
 #include "cli/man_page.h"
 
 #include "cli/dispatch.h"
+#include "cli/help.h"
 #include "config/keys.h"
 
 namespace ft::cli {
@@ -26,22 +27,11 @@ std::string item(const std::string& term, std::string_view text) {
     return fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(term), roff(text));
 }
 
-std::string term_of(const CLI::Option& option) {
-    std::string names;
-    for (const std::string& name : option.get_snames())
-        names += fmt::format("{}-{}", names.empty() ? "" : ", ", name);
-    for (const std::string& name : option.get_lnames())
-        names += fmt::format("{}--{}", names.empty() ? "" : ", ", name);
-    if (names.empty()) return option.get_name();
-    if (option.get_items_expected_max() > 0) names += " " + option.get_type_name();
-    return names;
-}
-
 std::string command_section(const Command& command) {
     const DefinedCommand defined = define_command(command);
-    std::string text = fmt::format(".SS freetoken {}\n{}.\n", roff(command.name), roff(command.summary));
+    std::string text = fmt::format(".SS {}\n{}.\n", roff(usage_line(command)), roff(command.summary));
     for (const CLI::Option* option : defined.app->get_options())
-        text += item(term_of(*option), option->get_description());
+        text += item(option_term(*option), option->get_description());
     return text;
 }
 
@@ -50,9 +40,10 @@ std::string command_section(const Command& command) {
 std::string man_page() {
     std::string text = fmt::format(
         ".TH FREETOKEN 1 \"\" \"{}\" \"User Commands\"\n.SH NAME\nfreetoken \\- Mixture\\-of\\-Experts "
-        "language models on "
-        "small machines\n.SH SYNOPSIS\n.B freetoken\n\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n.SH COMMANDS\n",
+        "language models on small machines\n.SH SYNOPSIS\n.nf\n",
         roff(version_line()));
+    for (const Command& command : commands()) text += fmt::format("{}\n", roff(usage_line(command)));
+    text += ".fi\n.SH COMMANDS\n";
     for (const Command& command : commands()) text += command_section(command);
     text +=
         ".SH SETTINGS\nA setting is taken from its flag, else from \\-\\-set, else from the environment, "
@@ -61,6 +52,14 @@ std::string man_page() {
     for (const Key& key : keys())
         text += item(dotted(key), fmt::format("{}. Takes {}; default: {}; environment: {}.", key.help,
                                               allowed_values(key), default_text(key), environment_name(key)));
+    text +=
+        ".SH FILES\n.TP\n\\fI$XDG_DATA_HOME/freetoken/history\\fR\nWhat was typed in chats, for the user "
+        "alone; "
+        "\\fI~/.local/share/freetoken/history\\fR where XDG_DATA_HOME is not set. It may be removed.\n";
+    text += ".SH EXAMPLES\n.nf\n";
+    for (const Command& command : commands())
+        for (const char* example : command.examples) text += fmt::format("{}\n", roff(example));
+    text += ".fi\n";
     text +=
         ".SH EXIT STATUS\n0: done. 1: a check says no. 2: input that has to be mended; one sentence on "
         "stderr says "

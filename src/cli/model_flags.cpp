@@ -10,6 +10,16 @@ namespace ft::cli {
 
 namespace {
 
+constexpr const char* k_settings_group = "Settings";
+
+// The title of --help under which a setting's flag stands.
+std::string group_of(const Key& key) {
+    const std::string_view section = key.section;
+    if (section == "inference") return "Computing and answers";
+    if (section == "memory") return "Memory";
+    return "Model";
+}
+
 std::string flag_help(const Key& key) { return fmt::format("{} (default: {})", key.help, default_text(key)); }
 
 Sources sources_of(const ModelFlags& flags) {
@@ -30,23 +40,28 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use) {
     auto flags = std::make_shared<ModelFlags>();
     flags->model_option =
         app.add_option("model", flags->model, "the model's GGUF file; of a split model any part")
-            ->type_name("");
+            ->type_name("MODEL.gguf");
     const auto add = [&](const Key& key) {
         auto flag = std::make_unique<ModelFlags::Flag>(ModelFlags::Flag{&key, nullptr, ""});
-        flag->option = app.add_option(key.flag, flag->text, flag_help(key))->type_name(key.value_name);
+        flag->option = app.add_option(key.flag, flag->text, flag_help(key))
+                           ->type_name(key.value_name)
+                           ->group(group_of(key));
         flags->flags.push_back(std::move(flag));
     };
     for (const Key& key : keys())
         if (*key.flag && (use == Use::answering || key.use == Use::loading)) add(key);
     flags->config_option =
         app.add_option("--config", flags->config_path, "settings from a YAML file (docs/settings.md)")
-            ->type_name("FILE");
+            ->type_name("FILE")
+            ->group(k_settings_group);
     app.add_option("--set", flags->assignments, "one setting, section.key=value; may be given often")
         ->type_name("KEY=VALUE")
         ->expected(1)
         ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_flag("--print-config", flags->print_config, "print the settings in force as YAML, and end");
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group(k_settings_group);
+    app.add_flag("--print-config", flags->print_config, "print the settings in force as YAML, and end")
+        ->group(k_settings_group);
     return flags;
 }
 

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/double_math.h"
+#include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
@@ -65,7 +67,7 @@ Status score_chunk(Session& session, std::span<const int32_t> ids, Score& score)
     });
 }
 
-Expected<int> measure(const ModelChoice& model, const std::string& text_path) {
+Expected<int> measure(const ModelChoice& model, const std::string& text_path, bool as_json) {
     if (Status s = require_flag(text_path, "--text FILE"); !s) return s.error();
     auto text = read_text(text_path);
     if (!text) return text.error();
@@ -92,8 +94,16 @@ Expected<int> measure(const ModelChoice& model, const std::string& text_path) {
         if (Status s = score_chunk(**session, part, score); !s) return s.error().within(model.path);
         bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks));
     }
-    write_out(fmt::format("perplexity: {:.5f} +/- {:.5f} ({} tokens, {} chunks of {}, {} scored)\n",
-                          score.perplexity(), score.standard_error(), ids.size(), chunks, n, score.n));
+    if (as_json)
+        write_out(json_text({{"perplexity", score.perplexity()},
+                             {"standard_error", score.standard_error()},
+                             {"tokens", ids.size()},
+                             {"chunks", chunks},
+                             {"chunk_tokens", n},
+                             {"scored", score.n}}));
+    else
+        write_out(fmt::format("perplexity: {:.5f} +/- {:.5f} ({} tokens, {} chunks of {}, {} scored)\n",
+                              score.perplexity(), score.standard_error(), ids.size(), chunks, n, score.n));
     if (Status s = finish_output(); !s) return s.error();
     return 0;
 }
@@ -103,9 +113,13 @@ Expected<int> measure(const ModelChoice& model, const std::string& text_path) {
 Action define_perplexity(CLI::App& app) {
     const auto flags = add_model_flags(app, Use::loading);
     const auto text = std::make_shared<std::string>();
-    app.add_option("--text", *text, "plain text to predict; --ctx is the length of a chunk (default 512)");
-    return
-        [=] { return with_model(*flags, [&](const ModelChoice& model) { return measure(model, *text); }); };
+    app.add_option("--text", *text, "plain text to predict; --ctx is the length of a chunk (default 512)")
+        ->type_name("FILE");
+    const auto as_json = std::make_shared<bool>(false);
+    app.add_flag("--json", *as_json, "one JSON object");
+    return [=] {
+        return with_model(*flags, [&](const ModelChoice& model) { return measure(model, *text, *as_json); });
+    };
 }
 
 }  // namespace ft::cli

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "cli/json_text.h"
 #include "cli/plan_report.h"
 #include "cli/plan_settings.h"
 #include "cli/standard_output.h"
@@ -13,6 +14,7 @@
 #include "engine/machine_profile.h"
 #include "engine/model_shape.h"
 #include "hub/remote_file.h"
+#include "kernels/kernels.h"
 
 namespace ft::cli {
 
@@ -81,6 +83,11 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
         for (std::string& note : memory_notes(model.settings)) report.notes.push_back(std::move(note));
 }
 
+int thread_count(const Settings& settings) {
+    return settings.has("inference.threads") ? static_cast<int>(settings.integer("inference.threads"))
+                                             : physical_cores();
+}
+
 Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flags) {
     auto file = open_header(model.path);
     if (!file) return file.error();
@@ -88,8 +95,10 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     if (!bound) return bound.error();
     const auto ram = read_ram();
     if (!ram) return ram.error();
+    const auto kernels = choose_kernels();
+    if (!kernels) return kernels.error();
     PlanReport report;
-    report.shape = model_shape(*file, **bound, KvType::f16);
+    report.shape = model_shape(*file, **bound, KvType::f16, **kernels, thread_count(model.settings));
     for (const Gguf::Part& part : file->parts()) report.file_bytes += part.size_bytes;
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     if (flags.vram_gib > 0) report.machine.card = card_of(flags.vram_gib);
@@ -110,7 +119,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
 Expected<int> print_plan(const ModelChoice& model, const PlanFlags& flags) {
     const auto report = make_report(model, flags);
     if (!report) return report.error();
-    write_out(flags.json ? plan_json(*report).dump(2) + "\n" : plan_text(*report));
+    write_out(flags.json ? json_text(plan_json(*report), 2) : printable_lines(plan_text(*report)));
     if (Status s = finish_output(); !s) return s.error();
     return report->plan.fits ? 0 : 1;
 }

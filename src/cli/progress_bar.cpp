@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/terminal.h"
+
 namespace ft::cli {
 
 namespace {
@@ -25,7 +27,9 @@ std::string progress_line(const std::string& what, uint64_t done, uint64_t total
 }
 
 ProgressBar::ProgressBar(std::string what)
-    : what_(std::move(what)), on_terminal_(isatty(STDERR_FILENO) == 1), started_(now_seconds()) {}
+    : what_(std::move(what)),
+      on_terminal_(isatty(STDERR_FILENO) == 1 && !is_dumb_terminal()),
+      started_(now_seconds()) {}
 
 void ProgressBar::update(uint64_t done, uint64_t total) {
     if (!on_terminal_) return;

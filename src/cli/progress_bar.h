@@ -1,4 +1,5 @@
-// A bar on stderr for work that takes more than a second; nothing where stderr is no terminal.
+// A bar on stderr for work that takes more than a second; nothing where stderr is no terminal, or a
+// dumb one.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "cli/command.h"
+#include "cli/json_text.h"
 #include "cli/standard_output.h"
 #include "cli/status_file.h"
 
@@ -60,8 +61,7 @@ Expected<int> list(bool json) {
              {"tokens_per_second", s.tokens_per_second},
              {"generating", s.generating}});
     }
-    write_out(json ? rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"
-                   : text);
+    write_out(json ? json_text(rows, 2) : printable_lines(text));
     if (Status s = finish_output(); !s) return s.error();
     return 0;
 }

@@ -17,8 +17,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr uint64_t k_largest_template_bytes = uint64_t{4} << 20;
-
 struct Source {
     std::string text;
     ordered_json tokens = ordered_json::object();  // bos_token and eos_token of a model
@@ -66,7 +64,7 @@ Expected<Source> read_source(const std::string& path) {
     if (std::string_view(magic.data(), magic.size()) == "GGUF") return source_of_model(path);
     if (size > k_largest_template_bytes)
         return Error{Code::too_large,
-                     fmt::format("{} has {} bytes, a template has at most 4 MiB", path_text(path), size),
+                     fmt::format("{} has {} bytes, a template has at most 1 MiB", path_text(path), size),
                      "Name a GGUF model or a file with a Jinja template."};
     Source source{std::string(size, '\0'), {}};
     const Status read = (*file)->read_at(0, std::as_writable_bytes(std::span(source.text)));
@@ -106,7 +104,7 @@ Action define_render(CLI::App& app) {
            "template", *path,
            "file with a Jinja template, or GGUF model that has one; reads JSON lines from stdin, each the "
            "whole context")
-        ->type_name("");
+        ->type_name("TEMPLATE");
     const CLI::Option* given =
         app.add_option("--now", *now, "local time that strftime_now says, such as 2026-01-31T12:34:56")
             ->type_name("TIME");

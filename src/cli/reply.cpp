@@ -1,6 +1,7 @@
 #include "cli/reply.h"
 
 #include "cli/interrupt.h"
+#include "cli/json_text.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
 #include "device/foreign_cpu.h"
@@ -59,10 +60,15 @@ std::string statistics_line(const Timings& t) {
     return line;
 }
 
-std::string still_thinking_line() {
+std::string nothing_shown_line(const Reply& reply, const PrintStyle& style) {
+    if (!reply.text.empty() || (!reply.thinking.empty() && style.show_thinking)) return "";
+    if (reply.answer.end == AnswerEnd::interrupted) return "";
+    if (reply.thinking.empty())
+        return "the answer is empty: the model ended it at once. Another prompt, template or --seed may "
+               "help.";
     return "the answer ended while the model was still thinking. A larger --max-tokens or --ctx gives it "
-           "time, --think on "
-           "shows the thinking, --think off asks for none.";
+           "time, "
+           "--think on shows the thinking, --think off asks for none.";
 }
 
 std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat) {
@@ -81,7 +87,7 @@ std::string reply_json(const Reply& reply, const RunModel& model) {
     out["seed"] = model.sampling.seed;
     out["model"] = model.name;
     out["timings"] = std::move(timings);
-    return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(out);
 }
 
 }  // namespace ft::cli

@@ -26,8 +26,9 @@ std::string statistics_line(const Timings& timings);
 // What a full context means and what helps. in_chat: /reset is at hand.
 std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat);
 
-// For a reply that is all thinking, which was not shown.
-std::string still_thinking_line();
+// Why nothing of a whole reply was shown: it is all thinking, which `style` hides, or empty. "" where
+// something was.
+std::string nothing_shown_line(const Reply& reply, const PrintStyle& style);
 
 // {"text", "finish_reason", "timings", …} in one line.
 std::string reply_json(const Reply& reply, const RunModel& model);

@@ -1,4 +1,6 @@
 // freetoken run: one answer to -p or to what is piped in, else a chat on the terminal.
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -11,6 +13,7 @@
 #include "cli/model_flags.h"
 #include "cli/reply.h"
 #include "cli/standard_output.h"
+#include "cli/terminal.h"
 
 namespace ft::cli {
 
@@ -19,8 +22,8 @@ namespace {
 constexpr size_t k_largest_prompt_bytes = size_t{64} << 20;
 
 struct RunFlags {
-    std::string prompt;
-    CLI::Option* prompt_option = nullptr;
+    std::string prompt, prompt_argument;
+    CLI::Option *prompt_option = nullptr, *prompt_argument_option = nullptr;
     bool raw = false;
     bool json = false;
 };
@@ -47,9 +50,36 @@ Expected<std::string> read_standard_input() {
     return text;
 }
 
+// A prompt that was given hides what is piped in: said where something was. A pipe that nothing has come
+// through yet is not waited for.
+void warn_of_unread_input() {
+    struct stat info{};
+    int waiting = 0;
+    if (isatty(STDIN_FILENO) == 1 || fstat(STDIN_FILENO, &info) != 0) return;
+    if (S_ISFIFO(info.st_mode) && ioctl(STDIN_FILENO, FIONREAD, &waiting) != 0) waiting = 0;
+    if (S_ISREG(info.st_mode)) waiting = info.st_size > lseek(STDIN_FILENO, 0, SEEK_CUR) ? 1 : 0;
+    if (waiting > 0)
+        log("warn",
+            "standard input is not read, because the prompt is given. Leave the prompt out to answer "
+            "what is piped in, or put both into one text.");
+}
+
+Expected<std::optional<std::string>> given_prompt(const RunFlags& flags) {
+    const bool flag = flags.prompt_option->count() > 0, argument = flags.prompt_argument_option->count() > 0;
+    if (flag && argument)
+        return Error{Code::invalid, "run: the prompt is given twice, by -p and as an argument",
+                     "Leave one of them out; a prompt of several words needs quotes."};
+    if (!flag && !argument) return std::optional<std::string>();
+    const std::string& text = flag ? flags.prompt : flags.prompt_argument;
+    if (text == "-") return std::optional<std::string>();
+    warn_of_unread_input();
+    return std::optional(text);
+}
+
 // Nothing: a chat.
 Expected<std::optional<std::string>> prompt_text(const RunFlags& flags) {
-    if (flags.prompt_option->count() > 0) return std::optional(flags.prompt);
+    Expected<std::optional<std::string>> given = given_prompt(flags);
+    if (!given || *given) return given;
     if (isatty(STDIN_FILENO) == 1) {
         if (flags.raw || flags.json)
             return Error{Code::invalid, fmt::format("{} needs a prompt", flags.raw ? "--raw" : "--json"),
@@ -70,6 +100,7 @@ PrintStyle style_of(const Settings& settings, const RunFlags& flags) {
     const std::string think = think_of(settings);
     return {.stream = !flags.json,
             .terminal = terminal,
+            .dim = terminal && may_style_text(),
             .split = !flags.raw,
             // a pipe gets the answer alone unless the thinking was asked for
             .show_thinking = think == "on" || (think != "hide" && terminal),
@@ -108,8 +139,7 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::str
     log("stats", "{}", statistics_line(reply->answer.timings));
     if (end == AnswerEnd::context_full)
         log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
-    else if (reply->text.empty() && !reply->thinking.empty() && !style.show_thinking)
-        log("warn", "{}", still_thinking_line());
+    if (const std::string why = nothing_shown_line(*reply, style); !why.empty()) log("warn", "{}", why);
     return end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }
 
@@ -124,18 +154,34 @@ Expected<int> run(const ModelChoice& choice, const RunFlags& flags) {
     return chat(*model, conversation, style_of(model->settings, flags));
 }
 
+// Settings of the chat that --raw leaves out, where they were asked for on the command line.
+Status check_raw(const RunFlags& flags, const ModelFlags& model_flags) {
+    if (!flags.raw) return {};
+    for (const auto& flag : model_flags.flags) {
+        const std::string_view name = flag->key->flag;
+        if (flag->option->count() > 0 && (name == "--system" || name == "--template" || name == "--think"))
+            return Error{Code::invalid, fmt::format("run: {} has no meaning with --raw", name),
+                         "--raw continues a text without a chat template: leave one of the two out."};
+    }
+    return {};
+}
+
 }  // namespace
 
 Action define_run(CLI::App& app) {
     const auto flags = std::make_shared<RunFlags>();
+    const auto model_flags = add_model_flags(app, Use::answering);  // MODEL is the first argument
     flags->prompt_option =
         app.add_option("-p,--prompt", flags->prompt,
                        "answer this text and end; without it, what is piped in, else a chat")
             ->type_name("TEXT");
+    flags->prompt_argument_option =
+        app.add_option("text", flags->prompt_argument, "the same as --prompt; - is standard input")
+            ->type_name("PROMPT");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
     app.add_flag("--json", flags->json, "print the answer as one JSON object, with its timings and seed");
-    const auto model_flags = add_model_flags(app, Use::answering);
-    return [=] {
+    return [=]() -> Expected<int> {
+        if (const Status raw = check_raw(*flags, *model_flags); !raw) return raw.error();
         return with_model(*model_flags, [&](const ModelChoice& choice) { return run(choice, *flags); });
     };
 }

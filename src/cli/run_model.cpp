@@ -13,13 +13,11 @@ namespace ft::cli {
 
 namespace {
 
-constexpr std::uintmax_t k_largest_template_bytes = std::uintmax_t{4} << 20;
-
 Expected<std::string> read_template_file(const std::string& path) {
     std::error_code failed;
     const std::uintmax_t size = std::filesystem::file_size(path, failed);
     if (!failed && size > k_largest_template_bytes)
-        return Error{Code::too_large, fmt::format("template file {}: {} bytes, more than 4 MiB", path, size),
+        return Error{Code::too_large, fmt::format("template file {}: {} bytes, more than 1 MiB", path, size),
                      "Give a Jinja chat template."};
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;

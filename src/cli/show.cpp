@@ -47,7 +47,8 @@ Expected<int> show(const ShowArguments& arguments) {
     if (!arguments.tensor.empty()) return write_tensor(*gguf, arguments);
     const Summary summary = summarise(*gguf);
     if (arguments.json) write_out(show_json(*gguf, summary, arguments.tensors));
-    else write_out(show_text(*gguf, summary) + (arguments.tensors ? tensor_text(*gguf) : ""));
+    else
+        write_out(printable_lines(show_text(*gguf, summary) + (arguments.tensors ? tensor_text(*gguf) : "")));
     return 0;
 }
 
@@ -55,11 +56,15 @@ Expected<int> show(const ShowArguments& arguments) {
 
 Action define_show(CLI::App& app) {
     const auto arguments = std::make_shared<ShowArguments>();
-    app.add_option("model", arguments->model, "the GGUF file (any part of a split one)")->required();
+    app.add_option("model", arguments->model, "the GGUF file (any part of a split one)")
+        ->required()
+        ->type_name("MODEL.gguf");
     app.add_flag("--json", arguments->json, "print one JSON object; sizes in bytes");
     app.add_flag("--tensors", arguments->tensors, "list all tensors too");
-    app.add_option("--tensor", arguments->tensor, "write this tensor's values instead, with -o");
-    app.add_option("-o,--output", arguments->output, "where --tensor writes: raw little-endian f32");
+    app.add_option("--tensor", arguments->tensor, "write this tensor's values instead, with -o")
+        ->type_name("NAME");
+    app.add_option("-o,--output", arguments->output, "where --tensor writes: raw little-endian f32")
+        ->type_name("FILE");
     return [arguments] { return show(*arguments); };
 }
 

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "cli/show_report.h"
 #include "gguf/tensor_type.h"
 
@@ -82,7 +83,7 @@ std::string show_json(const Gguf& gguf, const Summary& summary, bool with_tensor
         {"warnings", summary.warnings},
     };
     if (with_tensors) json["tensors"] = tensors_json(gguf);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(json, 2);
 }
 
 }  // namespace ft::cli

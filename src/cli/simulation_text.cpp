@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "cli/json_text.h"
 #include "cli/simulation.h"
 
 namespace ft::cli {
@@ -75,7 +76,7 @@ std::string simulation_json(const Simulation& s) {
                                         {"demand", {{"slots", s.demand_slots}, {"bytes", s.demand_bytes}}},
                                         {"default", k_default_policy},
                                         {"policies", std::move(policies)}};
-    return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(out);
 }
 
 }  // namespace ft::cli

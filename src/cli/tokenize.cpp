@@ -63,7 +63,7 @@ Action define_tokenize(CLI::App& app) {
     app.add_option(
            "model", *model,
            "GGUF file with a vocabulary; reads JSON lines {\"text\", \"special\", \"bos\"} from stdin")
-        ->type_name("");
+        ->type_name("MODEL.gguf");
     return [model] { return run(*model); };
 }
 

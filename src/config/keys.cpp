@@ -440,16 +440,16 @@ std::optional<SettingValue> parse_scalar(const Key& key, std::string_view text) 
     return std::nullopt;
 }
 
+// In quotes; what printable() writes out is an escape sequence of YAML too.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') (out += '\\') += c;
         else if (c == '\n') out += "\\n";
         else if (c == '\t') out += "\\t";
-        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\x{:02x}", c);
         else out += c;
     }
-    return out + "\"";
+    return printable(out, std::string::npos) + "\"";
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     state->kernels = options.reference ? &reference_kernels() : *kernels;
     state->kv_type = options.reference ? KvType::f32 : KvType::f16;
     const int threads = options.threads > 0 ? options.threads : physical_cores();
-    if (Status s = state->make_plan(options); !s) return s.error().within(options.model_path);
+    if (Status s = state->make_plan(options, threads); !s) return s.error().within(options.model_path);
     const auto swap = state->choose_swap(options);
     if (!swap) return swap.error();
     const ModelLoad how{.experts = state->plan.experts_resident,
@@ -122,7 +122,7 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     return std::unique_ptr<Engine>(new Engine(std::move(state)));
 }
 
-Status Engine::State::make_plan(const LoadOptions& options) {
+Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     experts_from = options.model_path;
     read_memory = options.read_memory;
     const auto ram = read_memory();
@@ -133,7 +133,7 @@ Status Engine::State::make_plan(const LoadOptions& options) {
     settings.cpu_offload = options.cpu_offload;
     settings.n_ctx = n_ctx;
     settings.chunk = options.chunk;
-    plan = ft::plan(machine, model_shape(file, *model, kv_type), settings);
+    plan = ft::plan(machine, model_shape(file, *model, kv_type, *kernels, threads), settings);
     if (!plan.fits)
         return Error{
             Code::too_large, plan.shortage,
@@ -206,7 +206,7 @@ Status Engine::State::make_cache(const LoadOptions& options, const std::optional
         records = pack->records();
         experts_from = options.swap_dir;
     }
-    const ModelShape shape = model_shape(file, *model, kv_type);
+    const ModelShape shape = model_shape(file, *model, kv_type, *kernels, pool->size());
     how.policy_options.half_life = half_life_for(plan.n_ram_slots(), shape.demand_slots());
     for (size_t i = 0; i < records.size(); i++) records[i].size_class = shape.mixtures[i].expert_class;
     for (const ExpertClass& kind : shape.classes) how.least_slots.push_back(kind.top_k);
@@ -229,8 +229,9 @@ const Plan& Engine::plan() const { return state_->plan; }
 std::optional<Prediction> Engine::prediction() const {
     const auto profile = known_machine_profile(state_->experts_from);
     if (!profile) return std::nullopt;
-    return predict(Machine{}, model_shape(state_->file, *state_->model, state_->kv_type), state_->plan,
-                   *profile);
+    const ModelShape shape =
+        model_shape(state_->file, *state_->model, state_->kv_type, *state_->kernels, state_->pool->size());
+    return predict(Machine{}, shape, state_->plan, *profile);
 }
 bool Engine::experts_resident() const { return state_->plan.experts_resident; }
 uint64_t Engine::memory_margin() const { return state_->watch.margin(); }

@@ -37,7 +37,7 @@ struct Engine::State {
     ~State() {
         if (profile && cache) profile->write(cache->uses());
     }
-    Status make_plan(const LoadOptions& options);
+    Status make_plan(const LoadOptions& options, int threads);
     Expected<std::optional<SwapFolder>> choose_swap(const LoadOptions& options) const;
     Status make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap);
     // Before a step of streamed experts: other programs may have taken memory, or given some back.

@@ -5,13 +5,15 @@
 
 #include "base/bytes.h"
 #include "gguf/roles.h"
+#include "io/load.h"
+#include "model/ops.h"
 
 namespace ft {
 
 namespace {
 
-// Memory of the process that no tensor explains: code, stacks, buffers of the loader, and for each byte of
-// the header the tables that tokenizer and metadata make of it.
+// Memory of the process that no tensor explains: code and stacks, and for each byte of the header the tables
+// that tokenizer and metadata make of it. The loader's buffers are counted beside it.
 constexpr uint64_t k_program_bytes = 24 * k_mib;
 constexpr uint64_t k_bytes_per_header_byte = 6;
 constexpr uint64_t k_head_rows = 17;  // rows of logits that a session keeps
@@ -76,18 +78,6 @@ void add_experts(const Gguf& file, const Model& model, ModelShape& shape) {
     }
 }
 
-// f32 values of one row of a step, over all buffers of Ops; a little above what is allocated.
-int64_t scratch_values(const Hparams& hp) {
-    const int64_t heads = hp.n_head * (hp.dim_k + hp.dim_v) + hp.n_head_kv * (hp.dim_k + hp.dim_v);
-    const int64_t feed_forward = 3 * std::max(hp.n_expert == 0 ? hp.n_ff : 0, hp.n_ff_shared);
-    const int64_t mixture = 2 * hp.n_expert + hp.top_k * (3 * hp.n_ff_expert + hp.n_embd) + hp.n_embd;
-    const int64_t recurrent =
-        hp.has_recurrent()
-            ? 2 * hp.ssm_channels() + 3 * hp.ssm_n_head_v * hp.ssm_state + 4 * hp.n_head * hp.dim_k
-            : 0;
-    return 5 * hp.n_embd + heads + feed_forward + mixture + recurrent;
-}
-
 double active_parameters(const Gguf& file, const Hparams& hp) {
     double sum = 0;
     const std::vector<Role> roles = roles_of(file.tensors(), hp.n_layer);
@@ -102,7 +92,8 @@ double active_parameters(const Gguf& file, const Hparams& hp) {
 
 }  // namespace
 
-ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type) {
+ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type, const Kernels& kernels,
+                       int n_thread) {
     const Hparams& hp = model.hp();
     ModelShape shape;
     shape.name = file.path().substr(file.path().find_last_of('/') + 1);
@@ -113,11 +104,12 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type) {
     shape.kv_bytes_per_token = model.kv_shape(kv_type).bytes_per_token();
     shape.kv_page_tokens = k_kv_block;
     shape.state_bytes = model.recurrent_shape().bytes();
-    shape.scratch_per_token = static_cast<uint64_t>(scratch_values(hp)) * sizeof(float);
-    shape.scratch_fixed = static_cast<uint64_t>(hp.n_vocab) * sizeof(float) * k_head_rows;
+    const ScratchBytes scratch = Ops::planned_scratch(hp, kernels, model.rope(), n_thread);
+    shape.scratch_per_token = scratch.per_token;
+    shape.scratch_fixed = scratch.fixed + static_cast<uint64_t>(hp.n_vocab) * sizeof(float) * k_head_rows;
     uint64_t header = 0;
     for (const Gguf::Part& part : file.parts()) header += part.data_start;
-    shape.program_bytes = k_program_bytes + k_bytes_per_header_byte * header;
+    shape.program_bytes = k_program_bytes + load_memory_bytes() + k_bytes_per_header_byte * header;
     shape.active_parameters = active_parameters(file, hp);
     return shape;
 }

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "base/thread_pool.h"
+#include "model/ops.h"
 #include "tiers/plan.h"
 
 namespace ft {
@@ -24,7 +26,7 @@ Bound bind(const std::string& name) {
     auto model = Model::bind(*bound.file);
     EXPECT_TRUE(model);
     bound.model = std::move(*model);
-    bound.shape = model_shape(*bound.file, *bound.model, KvType::f16);
+    bound.shape = model_shape(*bound.file, *bound.model, KvType::f16, reference_kernels(), 2);
     return bound;
 }
 
@@ -45,6 +47,25 @@ TEST_P(EveryShape, CountsEveryByteOfTheFileOnce) {
     EXPECT_EQ(b.shape.kv_bytes(1024), 1024 * b.model->kv_shape(KvType::f16).bytes_per_token());
     EXPECT_EQ(b.shape.n_experts(), static_cast<int64_t>(b.shape.mixtures.size()) * b.model->hp().n_expert);
     EXPECT_GT(b.shape.active_parameters, 0);
+}
+
+// A plan that promised less scratch than a step takes would be killed where memory has a limit.
+TEST_P(EveryShape, PlansTheScratchThatIsAllocated) {
+    const Bound b = bind(GetParam());
+    std::vector<const Kernels*> tables(compiled_kernels().begin(), compiled_kernels().end());
+    tables.push_back(&reference_kernels());
+    for (const Kernels* kernels : tables)
+        for (const int n_thread : {1, 3})
+            for (const int n_token : {1, 7, 64}) {
+                ThreadPool pool(n_thread);
+                const Ops ops(b.model->hp(), b.model->arch().renormalise, *kernels, pool, b.model->rope(),
+                              n_token);
+                const ModelShape shape = model_shape(*b.file, *b.model, KvType::f16, *kernels, n_thread);
+                const uint64_t logits = static_cast<uint64_t>(b.model->hp().n_vocab) * 17 * sizeof(float);
+                EXPECT_EQ(shape.scratch_fixed + static_cast<uint64_t>(n_token) * shape.scratch_per_token,
+                          ops.scratch_bytes() + logits)
+                    << kernels->name << ", " << n_thread << " threads, " << n_token << " tokens";
+            }
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, EveryShape,

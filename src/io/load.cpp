@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint64_t k_chunk_bytes = 2 * k_mib;
 constexpr size_t k_block_bytes = 4096;
+constexpr size_t k_worker_bytes = k_chunk_bytes + 2 * k_block_bytes;
 
 // In the order of the files; neighbours in file and memory alike become one, so that only their outer ends
 // are ragged.
@@ -68,7 +69,7 @@ class Loading {
     // One worker: reads chunks until there are none, one failed, or it is asked to stop.
     void work(const std::stop_token& stop) {
         try {
-            Buffer<std::byte> scratch(k_chunk_bytes + 2 * k_block_bytes, k_block_bytes);
+            Buffer<std::byte> scratch(k_worker_bytes, k_block_bytes);
             while (!stop.stop_requested()) {
                 const LoadRange* chunk = next();
                 if (chunk == nullptr) return;
@@ -133,6 +134,10 @@ class Loading {
 };
 
 }  // namespace
+
+uint64_t load_memory_bytes(const LoadSettings& settings) {
+    return static_cast<uint64_t>(settings.reads_in_flight) * k_worker_bytes;
+}
 
 Status load_ranges(std::span<const LoadRange> ranges, const LoadSettings& settings) {
     Loading loading(ranges);

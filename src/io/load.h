@@ -30,6 +30,9 @@ struct LoadSettings {
     std::stop_token stop;
 };
 
+// Memory that load_ranges() takes beside the targets.
+uint64_t load_memory_bytes(const LoadSettings& settings = {});
+
 // Fills every range, in about the order of the files. After an error (the first one is returned) or a stop
 // (Code::io, "loading was stopped") the contents of the targets are undefined.
 Status load_ranges(std::span<const LoadRange> ranges, const LoadSettings& settings = {});

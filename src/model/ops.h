@@ -66,6 +66,9 @@ class Ops {
     const Hparams& hp() const { return hp_; }
     const Kernels& kernels() const { return kernels_; }
     int max_token() const { return max_token_; }
+    // What an object with so many threads and tokens allocates; scratch_bytes() is what this one did.
+    static ScratchBytes planned_scratch(const Hparams& hp, const Kernels& kernels, const Rope& rope,
+                                        int n_thread);
     uint64_t scratch_bytes() const;
 
     // Starts a step: sizes the views, works out the rotation of every token. Slices cover the rows without
@@ -107,6 +110,26 @@ class Ops {
     void delta_net(const Layer& layer, View2<const float> in, View2<float> out);
 
  private:
+    // The buffers and their sizes: `rows` of them for each token of the largest step, for each thread, or
+    // once.
+    enum class Per { token, thread, once };
+    struct Rows {
+        RowBuffer Ops::* buffer;
+        Per per;
+        int64_t rows, width;
+    };
+    struct Acts {
+        ActBuffer Ops::* buffer;
+        Per per;
+        int64_t rows, width;
+    };
+    static std::vector<Rows> row_buffers(const Hparams& hp, const Kernels& kernels, const Rope& rope);
+    static std::vector<Acts> act_buffers(const Hparams& hp);
+    static int64_t count(Per per, int n_token, int n_thread);
+    static ScratchBytes planned_lists(const Hparams& hp, int n_thread);
+    void make_lists();
+    uint64_t list_bytes() const;
+
     // Rows of a matrix for a list of tokens: what one thread computes at a time.
     struct MatTask {
         Weight weight;

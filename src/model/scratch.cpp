@@ -2,8 +2,16 @@
 
 namespace ft {
 
+namespace {
+
+int64_t whole_blocks(int64_t width) {
+    return static_cast<int64_t>(round_up(static_cast<uint64_t>(width), 256));
+}
+
+}  // namespace
+
 ActBuffer::ActBuffer(const Kernels& kernels, int64_t max_row, int64_t max_width) : kernels_(&kernels) {
-    const auto width = static_cast<int64_t>(round_up(static_cast<uint64_t>(max_width), 256));
+    const int64_t width = whole_blocks(max_width);
     for (ActKind kind : {ActKind::f32, ActKind::q8_256, ActKind::q8_32}) {
         pointers_[index(kind)].resize(static_cast<size_t>(max_row));
         if (kind != ActKind::f32)
@@ -33,6 +41,17 @@ void ActBuffer::make_row(ActKind kind, int64_t row) {
                        memory_[index(kind)].data() + static_cast<size_t>(row) * blob_bytes_[index(kind)]);
 }
 
-uint64_t ActBuffer::bytes() const { return memory_[1].size() + memory_[2].size(); }
+uint64_t ActBuffer::bytes() const {
+    uint64_t sum = 0;
+    for (size_t kind = 0; kind < 3; kind++)
+        sum += memory_[kind].size() + pointers_[kind].size() * sizeof(pointers_[kind][0]);
+    return sum;
+}
+
+uint64_t ActBuffer::bytes_per_row(const Kernels& kernels, int64_t max_width) {
+    const int64_t width = whole_blocks(max_width);
+    return kernels.act_bytes(ActKind::q8_256, width) + kernels.act_bytes(ActKind::q8_32, width) +
+           3 * sizeof(const std::byte*);
+}
 
 }  // namespace ft

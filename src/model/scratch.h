@@ -13,20 +13,30 @@
 
 namespace ft {
 
+// What the largest step needs: fixed + tokens * per_token bytes.
+struct ScratchBytes {
+    uint64_t fixed = 0, per_token = 0;
+    uint64_t of(int64_t tokens) const { return fixed + static_cast<uint64_t>(tokens) * per_token; }
+};
+
 // A matrix of max_row rows that owns its memory.
 class RowBuffer {
  public:
     RowBuffer() = default;
     RowBuffer(int64_t max_row, int64_t width)
-        : stride_(static_cast<int64_t>(round_up(static_cast<uint64_t>(width), 16))),
-          width_(width),
-          memory_(static_cast<size_t>(max_row * stride_)) {}
+        : stride_(stride_of(width)), width_(width), memory_(static_cast<size_t>(max_row * stride_)) {}
     View2<float> view(int64_t rows) { return {memory_.data(), rows, width_, stride_}; }
     // The rows as rows of another width that fits.
     View2<float> view(int64_t rows, int64_t width) { return {memory_.data(), rows, width, stride_}; }
     uint64_t bytes() const { return memory_.size() * sizeof(float); }
+    static uint64_t bytes_per_row(int64_t width) {
+        return static_cast<uint64_t>(stride_of(width)) * sizeof(float);
+    }
 
  private:
+    static int64_t stride_of(int64_t width) {
+        return static_cast<int64_t>(round_up(static_cast<uint64_t>(width), 16));
+    }
     int64_t stride_ = 0, width_ = 0;
     Buffer<float> memory_;
 };
@@ -47,6 +57,7 @@ class ActBuffer {
     const std::byte* const* blobs(ActKind kind) const { return pointers_[index(kind)].data(); }
     View2<const float> rows() const { return rows_; }
     uint64_t bytes() const;
+    static uint64_t bytes_per_row(const Kernels& kernels, int64_t max_width);
 
  private:
     static size_t index(ActKind kind) { return static_cast<size_t>(kind); }

@@ -61,6 +61,9 @@ const Error k_no_memory{Code::too_large, "not enough memory for the template", "
 }  // namespace
 
 Expected<ChatTemplate> ChatTemplate::parse(std::string_view source) {
+    if (source.size() > k_largest_template_bytes)
+        return Error{Code::too_large,
+                     fmt::format("the template has {} bytes, more than 1 MiB", source.size()), ""};
     try {
         return ChatTemplate(std::make_shared<const jinja::Template>(jinja::parse_template(source)));
     } catch (const jinja::Failure& failure) {

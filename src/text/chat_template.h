@@ -20,6 +20,9 @@ namespace jinja {
 struct Template;
 }
 
+// The largest published templates have some 30 KB.
+constexpr size_t k_largest_template_bytes = size_t{1} << 20;
+
 struct RenderOptions {
     std::optional<jinja::LocalTime> now;  // what strftime_now says; the clock when not given
     jinja::Limits limits;
@@ -27,7 +30,7 @@ struct RenderOptions {
 
 class ChatTemplate {
  public:
-    // The error names the line.
+    // The error names the line, or the size where the source is larger than k_largest_template_bytes.
     static Expected<ChatTemplate> parse(std::string_view source);
 
     // context: an object with everything the template may read, such as that of ChatContext. An error names

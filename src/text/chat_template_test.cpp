@@ -112,5 +112,12 @@ TEST(LocalTime, ReadsIsoTimesOnly) {
         EXPECT_FALSE(parse_local_time(bad)) << bad;
 }
 
+TEST(ChatTemplate, ASourceOfMoreThanAMebibyteIsRefused) {
+    EXPECT_TRUE(ChatTemplate::parse(std::string(k_largest_template_bytes, 'a')));
+    const auto parsed = ChatTemplate::parse(std::string(k_largest_template_bytes + 1, 'a'));
+    ASSERT_FALSE(parsed);
+    EXPECT_NE(parsed.error().what.find("1048577 bytes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ft

@@ -1,66 +1,53 @@
 #include "text/special_tokens.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ft {
 
-namespace {
-
-// The tokens of a node: those that begin with the same `depth` bytes.
-struct Group {
-    size_t begin, end, depth;
-};
-
-}  // namespace
-
 SpecialTokens::SpecialTokens(std::vector<std::pair<std::string, int32_t>> tokens) {
     std::sort(tokens.begin(), tokens.end());
-    std::vector<Group> groups{{0, tokens.size(), 0}};  // groups[i] belongs to nodes_[i]
-    nodes_.resize(1);
-    labels_.resize(1);
-    for (size_t i = 0; i < groups.size(); ++i) {
-        auto [begin, end, depth] = groups[i];
-        for (; begin < end && tokens[begin].first.size() == depth; ++begin)
-            if (nodes_[i].id < 0 && depth > 0) nodes_[i].id = tokens[begin].second;
-        nodes_[i].first_child = static_cast<uint32_t>(nodes_.size());
-        while (begin < end) {
-            const char label = tokens[begin].first[depth];
-            size_t next = begin;
-            while (next < end && tokens[next].first[depth] == label) ++next;
-            groups.push_back({begin, next, depth + 1});
-            nodes_.emplace_back();
-            labels_.push_back(label);
-            nodes_[i].n_children++;
-            begin = next;
-        }
+    tokens_.reserve(tokens.size());
+    for (auto& [text, id] : tokens) {
+        if (text.empty() || (!tokens_.empty() && tokens_.back().text == text)) continue;
+        // What a token begins with stands before it, with nothing in between that does not begin with it too.
+        auto shorter = static_cast<int32_t>(tokens_.size()) - 1;
+        while (shorter >= 0 && !text.starts_with(tokens_[static_cast<size_t>(shorter)].text))
+            shorter = tokens_[static_cast<size_t>(shorter)].shorter;
+        first_byte_[static_cast<uint8_t>(text.front()) + size_t{1}]++;
+        tokens_.push_back({std::move(text), id, shorter});
     }
-    for (uint32_t i = 0; i < nodes_[0].n_children; ++i)
-        starts_[static_cast<uint8_t>(labels_[nodes_[0].first_child + i])] = true;
-}
-
-int64_t SpecialTokens::child(const Node& node, char label) const {
-    if (node.n_children == 0) return -1;
-    const char* labels = labels_.data() + node.first_child;
-    const auto* at = static_cast<const char*>(std::memchr(labels, label, node.n_children));
-    return at == nullptr ? -1 : node.first_child + (at - labels);
+    for (size_t byte = 0; byte < 256; ++byte) first_byte_[byte + 1] += first_byte_[byte];
 }
 
 SpecialTokens::Match SpecialTokens::find(std::string_view text, size_t from) const {
     if (empty()) return {};
-    for (size_t begin = from; begin < text.size(); ++begin) {
-        if (!starts_[static_cast<uint8_t>(text[begin])]) continue;
-        Match longest;
-        int64_t node = 0;
-        for (size_t at = begin; at < text.size(); ++at) {
-            node = child(nodes_[static_cast<size_t>(node)], text[at]);
-            if (node < 0) break;
-            if (nodes_[static_cast<size_t>(node)].id >= 0)
-                longest = {begin, at + 1, nodes_[static_cast<size_t>(node)].id};
-        }
-        if (longest.id >= 0) return longest;
-    }
+    for (size_t begin = from; begin < text.size(); ++begin)
+        if (const Match match = match_at(text, begin); match.id >= 0) return match;
     return {};
+}
+
+// A token that the text goes on with is the last one not behind the text in order, or one that it begins
+// with.
+SpecialTokens::Match SpecialTokens::match_at(std::string_view text, size_t begin) const {
+    const auto byte = static_cast<uint8_t>(text[begin]);
+    const auto first = tokens_.begin() + first_byte_[byte],
+               end = tokens_.begin() + first_byte_[byte + size_t{1}];
+    if (first == end) return {};
+    const std::string_view rest = text.substr(begin);
+    const auto behind = std::upper_bound(
+        first, end, rest, [](std::string_view t, const Token& token) { return t < token.text; });
+    if (behind == first) return {};
+    const Token* token = &*(behind - 1);
+    const size_t most = std::min(rest.size(), token->text.size());
+    const auto common = static_cast<size_t>(
+        std::mismatch(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(most), token->text.begin())
+            .first -
+        rest.begin());
+    while (token->text.size() > common) {
+        if (token->shorter < 0) return {};
+        token = &tokens_[static_cast<size_t>(token->shorter)];
+    }
+    return {begin, begin + token->text.size(), token->id};
 }
 
 }  // namespace ft

@@ -10,33 +10,38 @@
 
 namespace ft {
 
+// Longer ones are refused with the vocabulary: the length bounds the work for each byte of a text. Published
+// special tokens have up to some 60 bytes.
+constexpr size_t k_longest_special_token = 1024;
+
 class SpecialTokens {
  public:
     SpecialTokens() = default;
-    // Of equal texts the lowest id counts; empty ones are left out.
+    // Of equal texts the lowest id counts; empty ones are left out. Memory: the texts and 40 bytes for each.
     explicit SpecialTokens(std::vector<std::pair<std::string, int32_t>> tokens);
 
     struct Match {
         size_t begin = 0, end = 0;  // equal: none
         int32_t id = -1;
     };
-    // The first at or after `from`. O(length of the longest token) for each byte passed.
+    // The first at or after `from`. A byte that begins no token costs one look; another one log2(tokens)
+    // comparisons, and a step for each token that is the beginning of another, of k_longest_special_token at
+    // most.
     Match find(std::string_view text, size_t from) const;
 
-    bool empty() const { return nodes_.size() <= 1; }
+    bool empty() const { return tokens_.empty(); }
 
  private:
-    // A trie; a node's children lie side by side in `nodes_`, their bytes in `labels_`, both in rising order.
-    struct Node {
-        int32_t id = -1;
-        uint32_t first_child = 0;
-        uint32_t n_children = 0;
+    struct Token {
+        std::string text;
+        int32_t id;
+        int32_t shorter;  // index of the longest other token that this one begins with; -1: none
     };
-    int64_t child(const Node& node, char label) const;
+    Match match_at(std::string_view text, size_t begin) const;
 
-    std::vector<Node> nodes_;
-    std::string labels_;
-    std::array<bool, 256> starts_{};
+    std::vector<Token> tokens_;  // in the order of their bytes
+    std::array<uint32_t, 257>
+        first_byte_{};  // those that begin with byte b: [first_byte_[b], first_byte_[b + 1])
 };
 
 }  // namespace ft

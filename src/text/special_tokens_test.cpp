@@ -57,5 +57,21 @@ TEST(SpecialTokens, AgreesWithTheDefinition) {
     }
 }
 
+// Tokens that begin with one another, in a text that begins with all of them at every byte: a search that
+// tried each at each byte would take 1024 * 1 M steps and more.
+TEST(SpecialTokens, TokensThatBeginWithOneAnother) {
+    std::vector<std::pair<std::string, int32_t>> tokens;
+    for (int32_t n = 2; n <= 1024; ++n) tokens.emplace_back(std::string(static_cast<size_t>(n), 'a'), n);
+    const SpecialTokens special(tokens);
+    std::string text = std::string(300'000, 'a') + "b";
+    size_t at = 0, found = 0;
+    for (auto match = special.find(text, 0); match.id >= 0; match = special.find(text, at), ++found) {
+        at = match.end;
+        ASSERT_EQ(static_cast<int32_t>(match.end - match.begin), match.id);
+    }
+    EXPECT_EQ(found, 300'000 / 1024 + 1);
+    EXPECT_EQ(at, text.size() - 1);
+}
+
 }  // namespace
 }  // namespace ft

@@ -273,5 +273,15 @@ TEST(Tokenizer, AMissingPreTokenizerIsSaidAloud) {
     EXPECT_THAT(t->encode("the1234"), ElementsAre(257, '1', '2', '3', '4'));
 }
 
+TEST(Tokenizer, ASpecialTokenOfAbsurdLengthIsRefused) {
+    TestVocabulary v = byte_vocabulary();
+    v.add(std::string(1024, '<'), TokenType::control);
+    EXPECT_TRUE(load_byte_bpe(v, "llama-bpe"));
+    v.add(std::string(1025, '>'), TokenType::control);
+    const auto tokenizer = load_byte_bpe(v, "llama-bpe");
+    ASSERT_FALSE(tokenizer);
+    EXPECT_NE(tokenizer.error().what.find("special token 257 has 1025 bytes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ft

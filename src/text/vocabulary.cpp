@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "text/pretokenizer_rules.h"
+#include "text/special_tokens.h"
 
 namespace ft {
 
@@ -108,6 +109,18 @@ Status read_tokens(const Gguf& file, Vocabulary& v) {
     return {};
 }
 
+Status check_special_tokens(const Vocabulary& v) {
+    for (int32_t id = 0; id < v.size(); ++id) {
+        const TokenType type = v.type(id);
+        const bool special =
+            type == TokenType::control || type == TokenType::unknown || type == TokenType::user_defined;
+        if (special && v.text(id).size() > k_longest_special_token)
+            return invalid(fmt::format("the special token {} has {} bytes, more than {}", id,
+                                       v.text(id).size(), k_longest_special_token));
+    }
+    return {};
+}
+
 Status read_types(const Gguf& file, Vocabulary& v) {
     constexpr const char* key = "tokenizer.ggml.token_type";
     v.types.assign(v.tokens.size(), TokenType::normal);
@@ -119,7 +132,7 @@ Status read_types(const Gguf& file, Vocabulary& v) {
     std::transform(types->begin(), types->end(), v.types.begin(), [](int64_t type) {
         return type >= 0 && type <= 6 ? static_cast<TokenType>(type) : TokenType::undefined;
     });
-    return {};
+    return check_special_tokens(v);
 }
 
 Status read_scores(const Gguf& file, Vocabulary& v) {

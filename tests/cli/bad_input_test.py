@@ -1,5 +1,7 @@
 """What is wrong with a file or a flag is said in one sentence that names it, with exit status 2."""
+import json
 import os
+import re
 import struct
 
 import harness
@@ -61,6 +63,41 @@ class BadInput(harness.Case):
     def test_an_architecture_that_is_not_known(self):
         content = MODEL.read_bytes().replace(b"qwen3moe", b"mamba9ab")
         self.check_model("foreign", content, "mamba9ab", "qwen35moe")
+
+    def test_weights_that_are_not_finite(self):
+        tensors, metadata = harness.contents(DEMO)
+        for name, value in (("nan", float("nan")), ("infinite", float("inf"))):
+            broken = [(n, shape, kind, struct.pack("<f", value) * (len(raw) // 4) if n == "output_norm.weight" else raw)
+                      for n, shape, kind, raw in tensors]
+            path = self.path(name + "-weights.gguf")
+            harness.write_gguf(path, None, broken, metadata)
+            with self.subTest(name=name):
+                for flags in (("--temp", 0), ("--temp", 1), ("--json",)):
+                    self.refused(ask("hello", "--max-tokens", 4, *flags, model=path), path.name, "not finite", "router")
+                text = self.write("text.txt", "some words to score " * 8)
+                self.refused(run("perplexity", path, "--text", text, "--ctx", 16), path.name, "not finite")
+
+    def test_text_of_a_file_that_a_terminal_would_obey(self):
+        evil = "m\x1b[2J\u009b31m\u202e\u2066x"
+        tensors, metadata = harness.contents(DEMO)
+        metadata = [(k, evil if k == "general.name" else v, kind) for k, v, kind in metadata]
+        path = self.path("evil.gguf")
+        harness.write_gguf(path, None, tensors, metadata)
+        config = self.write("evil.yaml", "model:\n  path: \"\\u009b\\u202e\"\n")
+        shown = [self.good(run("show", path)).text, self.good(run("show", path, "--json")).text,
+                 self.good(ask("hello", "--max-tokens", 1, "--json", model=path)).text,
+                 self.good(run("tokenize", path, stdin='{"text": 1, "\u009b\u202e": 2}\n\u009b\u202e{\n')).text,
+                 self.good(run("run", "--config", config, "--print-config")).text,
+                 run("show", self.path("\u009b\u202e.gguf")).err]
+        for text in shown:
+            with self.subTest(text=text[:60]):
+                self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+        self.assertIn("\\u009b31m\\u202e", shown[0])
+        self.assertEqual(json.loads(shown[1])["name"], evil)
+        self.assertEqual(json.loads(shown[2])["model"], evil)
+        again = self.good(run("run", "--config", self.write("again.yaml", shown[4]), "--print-config")).text
+        values = [re.sub(r"  # .*", "", text) for text in (again, shown[4])]  # less the places that they are from
+        self.assertEqual(*values)
 
     def test_no_chat_template(self):
         self.refused(ask("hello", "--max-tokens", 2, model=MODEL), "template", "--raw")

@@ -24,7 +24,8 @@ class Terminal:
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
         self.child = subprocess.Popen([PROGRAM] + [str(a) for a in args], stdin=slave, stdout=slave, stderr=slave,
-                                      env=environment({"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}), preexec_fn=own)
+                                      env=environment({"TERM": "xterm", "COLUMNS": "80", "LINES": "24",
+                                                       "XDG_DATA_HOME": "/dev/null"}), preexec_fn=own)
         os.close(slave)
         self.raw = b""
 
@@ -122,6 +123,35 @@ class Chat(harness.Case):
         t.settle()
         t.send("Hello there!\n")
         self.assertTrue(t.wait_for("tok/s"), t.text())
+
+    def test_reset_empties_the_context(self):
+        t = self.start("--max-tokens", 8)
+        t.send("What is a router?\n")
+        self.assertTrue(t.wait_for("tok/s"), t.text())
+        t.settle()
+        t.send("/reset\n")
+        self.assertTrue(t.wait_for("A new conversation begins"), t.text())
+        t.settle()
+        t.send("/stats\n")
+        self.assertTrue(t.wait_for("context +0 of"), t.text())
+
+    def test_what_is_pasted_is_one_message(self):
+        t = self.start("--max-tokens", 4)
+        t.send("\x1b[200~What is\ra router?\r\x1b[201~")
+        t.settle()
+        self.assertNotIn("tok/s", t.text())
+        t.send("\r")
+        self.assertTrue(t.wait_for("tok/s"), t.text())
+        t.settle()
+        self.assertEqual(t.text().count("tok/s"), 2, t.text())  # of one answer: prompt and answer
+
+    def test_the_terminal_is_given_back_when_the_chat_is_ended(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            t = self.start()
+            self.assertFalse(termios.tcgetattr(t.master)[3] & termios.ICANON)
+            os.kill(t.child.pid, number)
+            self.assertEqual(t.end(), -number)
+            self.assertTrue(termios.tcgetattr(t.master)[3] & termios.ICANON)
 
     def test_reset_forgets(self):
         t = self.start("--max-tokens", 12)

@@ -25,6 +25,17 @@ class RunCommand(harness.Case):
             with self.subTest(end=end):
                 self.assertEqual(self.good(run("run", DEMO, *GREEDY, "--max-tokens", 16, stdin=QUESTION + end)).text, want)
 
+    def test_the_prompt_may_be_an_argument(self):
+        flags = (*GREEDY, "--max-tokens", 8)
+        want = self.good(ask(QUESTION, *flags)).text
+        self.assertEqual(self.good(run("run", DEMO, QUESTION, *flags)).text, want)
+        self.assertEqual(self.good(run("run", DEMO, "-", *flags, stdin=QUESTION)).text, want)
+
+    def test_piped_input_beside_a_prompt_is_not_left_out_silently(self):
+        flags = (*GREEDY, "--max-tokens", 1)
+        self.assertIn("standard input is not read", self.good(ask(QUESTION, *flags, stdin="more")).err)
+        self.assertNotIn("standard input", self.good(ask(QUESTION, *flags)).err)
+
     def test_raw_is_the_continuation_alone(self):
         flags = ("--raw", *GREEDY, "--max-tokens", 12)
         want = self.good(ask("The expert", *flags, "--json")).json()["text"]

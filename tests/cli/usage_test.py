@@ -18,6 +18,14 @@ class Usage(harness.Case):
             self.assertIn("Usage", self.good(run(command, "--help")).text)
         self.assertRegex(self.good(run("--version")).text, r"\d+\.\d+\.\d+")
 
+    def test_help_is_80_columns_wide_and_ends_with_examples(self):
+        for command in COMMANDS:
+            lines = self.good(run(command, "--help")).text.splitlines()
+            self.assertLessEqual(max(map(len, lines)), 80, command)
+            self.assertTrue(any(line.startswith("Usage: freetoken %s " % command) for line in lines))
+            self.assertIn("Examples:", lines[-5:])
+        self.assertEqual(self.good(run("help", "run")).text, self.good(run("run", "--help")).text)
+
     def test_print_config_is_a_config(self):
         config = self.write("config.yaml", "inference:\n  temperature: 0.25\n")
         for command in ("run", "logits", "perplexity", "bench"):
@@ -58,6 +66,13 @@ class Usage(harness.Case):
         self.assertEqual((only["timings"]["prompt_n"], only["timings"]["predicted_n"]), (0, 4))
         text = self.good(run("bench", MODEL, "--pp", 8, "--tg", 0, "--reps", 1)).text
         self.assertRegex(text, r"(?i)peak|memory")
+
+    def test_perplexity(self):
+        text = self.write("words.txt", "some words to score " * 40)
+        line = self.good(run("perplexity", DEMO, "--text", text, "--ctx", 32)).text
+        got = self.good(run("perplexity", DEMO, "--text", text, "--ctx", 32, "--json")).json()
+        self.assertIn("perplexity: %.5f +/- %.5f" % (got["perplexity"], got["standard_error"]), line)
+        self.assertEqual(got["scored"], got["chunks"] * 15)
 
     def test_perplexity_refuses_what_it_cannot_score(self):
         self.refused(run("perplexity", DEMO, "--text", self.path("absent.txt")), "absent.txt")

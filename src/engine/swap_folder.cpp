@@ -50,6 +50,8 @@ DriveComparison compare_drives(const std::string& model_path, const std::string&
     const bool same_device = of_model && of_folder && of_model->identity() == of_folder->identity();
     if (same_device || same_file_system(model_path, folder))
         return {false, "it is on the model's own drive, which costs no space and is as fast"};
+    if (of_folder && of_folder->kind == DriveKind::memory)
+        return {false, "the folder lies in memory, which is worth more as slots (memory.ram_budget)"};
     if (of_folder && of_folder->kind == DriveKind::rotating)
         log("warn", "memory.swap_dir: {} is on a rotating disk, where experts take long to read",
             path_text(folder));

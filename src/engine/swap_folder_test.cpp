@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "device/drive.h"
 #include "engine/golden_models.h"
 
 namespace ft {
@@ -104,6 +105,9 @@ TEST_P(OneSwapFolder, OnTheModelsOwnDriveNothingIsMeasuredOrCopied) {
     EXPECT_FALSE(compare_drives(golden(GetParam()), FREETOKEN_SOURCE_DIR).faster);
     EXPECT_THAT(compare_drives(golden(GetParam()), FREETOKEN_SOURCE_DIR).why, HasSubstr("own drive"));
     EXPECT_FALSE(same.faster);
+    const auto shared_memory = drive_of("/dev/shm");
+    if (!shared_memory || shared_memory->kind != DriveKind::memory) return;
+    EXPECT_THAT(compare_drives(golden(GetParam()), "/dev/shm").why, HasSubstr("lies in memory"));
 }
 
 TEST_P(OneSwapFolder, AllInRamCopiesNothing) {

@@ -38,7 +38,8 @@ Status feed_prompt(Sequence& sequence, const AnswerRequest& request, std::span<c
 // Draws and feeds tokens after the prompt; sets all but the prompt's timings.
 Status continue_answer(Sequence& sequence, const AnswerRequest& request, FunctionRef<bool(int32_t)> is_end,
                        FunctionRef<bool(int32_t)> emit, Sampler& sampler, Seconds start, Answer& answer) {
-    const int64_t room = request.n_ctx - static_cast<int64_t>(request.prompt.size());
+    const int64_t left = request.n_ctx - static_cast<int64_t>(request.prompt.size());
+    const int64_t room = request.endless ? std::max(left, request.max_tokens) : left;
     const int64_t most = request.max_tokens > 0 ? std::min(request.max_tokens, room) : room;
     answer.ids.reserve(static_cast<size_t>(std::min<int64_t>(most, 4096)));
     for (;;) {

@@ -40,6 +40,7 @@ struct AnswerRequest {
     SamplerParams sampling;
     int64_t max_tokens = 0;  // 0: what the context has room for
     int64_t n_ctx = 0;
+    bool endless = false;  // max_tokens may go beyond the context, which forgets its oldest tokens
     const std::atomic<bool>* stop = nullptr;
     std::function<void(uint64_t done, uint64_t total)> on_prompt = {};  // tokens fed so far; may be empty
     std::string_view model = "the model";                               // begins the sentence of an error

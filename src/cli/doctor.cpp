@@ -100,7 +100,7 @@ Expected<std::optional<ModelShape>> look_at_model(const std::string& path, std::
     if (model) {
         const auto kernels = choose_kernels();
         if (!kernels) return kernels.error();
-        return std::optional(model_shape(*file, **model, KvType::f16, **kernels, physical_cores()));
+        return std::optional(model_shape(*file, **model, KvTypes{}, **kernels, physical_cores()));
     }
     const bool told =
         std::any_of(checks.begin(), checks.end(), [](const Check& c) { return c.state == State::problem; });

@@ -23,7 +23,10 @@ LoadOptions load_options(const ModelChoice& choice) {
     options.expert_policy = choice.settings.text("memory.expert_policy");
     if (choice.settings.has("memory.prefetch")) options.prefetch = choice.settings.boolean("memory.prefetch");
     options.kv = kv_options(choice.settings);
-    options.steps = step_options(choice.settings, 1);
+    // Commands that answer one prompt after the other; those with several set this and steps themselves.
+    options.kv.pool_tokens = 0;
+    if (choice.settings.has("inference.top_k_experts"))
+        options.top_k_experts = choice.settings.integer("inference.top_k_experts");
     for (const std::string& note : serving_notes(choice.settings)) log("kv", "{}", note);
     for (const std::string& note : memory_notes(choice.settings)) log("mem", "{}", note);
     return options;
@@ -54,6 +57,8 @@ Expected<std::unique_ptr<Engine>> load_engine(LoadOptions options) {
     ProgressBar bar("loading");
     options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
     auto engine = Engine::load(options);
+    if (engine)
+        for (const std::string& note : (*engine)->notes()) log("model", "{}", note);
     if (engine) keep_status(**engine, options.model_path, options.activity);
     return engine;
 }

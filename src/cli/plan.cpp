@@ -8,6 +8,7 @@
 #include "cli/json_text.h"
 #include "cli/plan_report.h"
 #include "cli/plan_settings.h"
+#include "cli/serving_settings.h"
 #include "cli/standard_output.h"
 #include "device/cpu.h"
 #include "device/profile.h"
@@ -81,6 +82,7 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
             "CPU: without --vram the plan is what runs.");
     else
         for (std::string& note : memory_notes(model.settings)) report.notes.push_back(std::move(note));
+    for (std::string& note : serving_notes(model.settings)) report.notes.push_back(std::move(note));
 }
 
 int thread_count(const Settings& settings) {
@@ -91,14 +93,17 @@ int thread_count(const Settings& settings) {
 Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flags) {
     auto file = open_header(model.path);
     if (!file) return file.error();
-    auto bound = Model::bind(*file);
+    auto bound = Model::bind(*file, model.settings.has("inference.top_k_experts")
+                                        ? model.settings.integer("inference.top_k_experts")
+                                        : 0);
     if (!bound) return bound.error();
     const auto ram = read_ram();
     if (!ram) return ram.error();
     const auto kernels = choose_kernels();
     if (!kernels) return kernels.error();
     PlanReport report;
-    report.shape = model_shape(*file, **bound, KvType::f16, **kernels, thread_count(model.settings));
+    report.shape = model_shape(*file, **bound, kv_options(model.settings).types, **kernels,
+                               thread_count(model.settings));
     for (const Gguf::Part& part : file->parts()) report.file_bytes += part.size_bytes;
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     if (flags.vram_gib > 0) report.machine.card = card_of(flags.vram_gib);

@@ -86,8 +86,7 @@ std::string row_text(std::string_view name, const TierBytes& bytes, bool has_car
 std::string item_name(const PlanReport& r, const PlanItem& item) {
     if (item.name == "experts in RAM slots")
         return fmt::format("{} ({} of {})", item.name, r.plan.n_ram_slots(), r.shape.n_experts());
-    if (item.name == "KV cache")
-        return fmt::format("{} ({} tokens)", item.name, r.plan.n_ctx * r.plan.n_sequences);
+    if (item.name == "KV cache") return fmt::format("{} ({} tokens)", item.name, r.plan.pool_tokens);
     return item.name;
 }
 

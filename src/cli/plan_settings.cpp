@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
+#include "cli/serving_settings.h"
 
 namespace ft::cli {
 
@@ -24,6 +25,12 @@ PlanSettings plan_settings(const ModelChoice& choice) {
         plan.gpu_expert_capacity = s.integer("memory.gpu_expert_capacity");
     plan.cpu_offload = s.boolean("memory.cpu_offload");
     plan.n_ctx = choice.n_ctx;
+    const KvOptions kv = kv_options(s);
+    plan.n_sequences = step_options(s, 1).batch_size;
+    plan.pool_tokens = kv.pool_tokens;
+    plan.window = kv.sliding_window;
+    plan.sinks = kv.sink_tokens;
+    plan.endless = kv.auto_evict;
     return plan;
 }
 

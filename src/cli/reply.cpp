@@ -21,6 +21,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     if (model.settings.has("inference.max_tokens"))
         request.max_tokens = model.settings.integer("inference.max_tokens");
     request.n_ctx = model.engine->n_ctx();
+    request.endless = model.engine->endless();
     request.stop = &interrupted();
     request.model = model.path;
     if (bar->on_terminal())

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/cpu.h"
@@ -39,7 +40,7 @@ double gib_rounded_up(uint64_t bytes) {
 
 struct Session::State {
     Engine::State& engine;
-    std::unique_ptr<PagePool> pool;  // of n_ctx tokens, all of them this sequence's
+    std::unique_ptr<PagePool> pool;  // as many pages as one sequence may take
     SequenceMemory memory;
     int64_t n_past = 0;
     Buffer<float> logits;      // [n_vocab] of the last id
@@ -65,6 +66,8 @@ struct Session::State {
             if (Status s = engine.model->check_files(); !s) return s;
             engine.keep_margin();
         }
+        memory.kv.slide(n_past, engine.plan.window, engine.kv.sink_tokens);
+        check(memory.kv.reserve(n_past + static_cast<int64_t>(ids.size())), "a plan with too few pages");
         const CacheStats before = engine.stats();
         const Status status =
             engine.model->forward(*engine.ops, {&slice, 1}, ids, ids.size() > 1 ? stop : nullptr);
@@ -80,6 +83,7 @@ struct Session::State {
     void clear() {
         n_past = 0;
         has_logits = false;
+        memory.kv.truncate(0);
         memory.state.clear();
     }
     Status check_ids(std::span<const int32_t> ids) const;
@@ -95,7 +99,7 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     auto file = Gguf::open(options.model_path);
     if (!file) return file.error();
     auto state = std::make_unique<State>(std::move(*file));
-    auto model = Model::bind(state->file);
+    auto model = Model::bind(state->file, options.top_k_experts);
     if (!model) return model.error();
     state->model = std::move(*model);
     state->activity = options.activity;
@@ -103,7 +107,9 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     if (!n_ctx) return n_ctx.error().within(options.model_path);
     state->n_ctx = *n_ctx;
     state->kernels = options.reference ? &reference_kernels() : *kernels;
-    state->kv_type = options.reference ? KvType::f32 : KvType::f16;
+    state->kv = options.kv;
+    state->kv_types = options.reference ? KvTypes{KvType::f32, KvType::f32} : options.kv.types;
+    state->note_options(options);
     const int threads = options.threads > 0 ? options.threads : physical_cores();
     if (Status s = state->make_plan(options, threads); !s) return s.error().within(options.model_path);
     const auto swap = state->choose_swap(options);
@@ -116,10 +122,28 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     state->ops =
         std::make_unique<Ops>(state->model->hp(), state->model->arch().renormalise, *state->kernels,
                               *state->pool, state->model->rope(), static_cast<int>(state->plan.chunk));
+    state->ops->use_window(state->plan.window, options.kv.sink_tokens);
     if (!state->plan.experts_resident)
         if (Status s = state->make_cache(options, *swap); !s) return s.error();
     state->load_ms = (now_seconds() - start) * 1e3;
     return std::unique_ptr<Engine>(new Engine(std::move(state)));
+}
+
+void Engine::State::note_options(const LoadOptions& options) {
+    const KvShape shape = model->kv_shape(kv_types);
+    if (shape.type_k != kv_types.k || shape.type_v != kv_types.v)
+        notes.push_back(
+            fmt::format("keys and values stay f16: heads of {} and {} values cannot be cut into "
+                        "blocks of 32.",
+                        shape.dim_k, shape.dim_v));
+    if (options.reference && (options.kv.types.k != KvType::f16 || options.kv.types.v != KvType::f16))
+        notes.push_back("keys and values are f32: that is what --reference computes with.");
+    const auto own = model->own_top_k();
+    if (own > model->hp().top_k)
+        notes.push_back(
+            fmt::format("a token uses {} experts of each layer in place of the model's own {}: "
+                        "answers get worse.",
+                        model->hp().top_k, own));
 }
 
 Status Engine::State::make_plan(const LoadOptions& options, int threads) {
@@ -133,7 +157,12 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.cpu_offload = options.cpu_offload;
     settings.n_ctx = n_ctx;
     settings.chunk = options.chunk;
-    plan = ft::plan(machine, model_shape(file, *model, kv_type, *kernels, threads), settings);
+    settings.n_sequences = options.steps.batch_size;
+    settings.pool_tokens = options.kv.pool_tokens;
+    settings.window = options.kv.sliding_window;
+    settings.sinks = options.kv.sink_tokens;
+    settings.endless = options.kv.auto_evict;
+    plan = ft::plan(machine, model_shape(file, *model, kv_types, *kernels, threads), settings);
     if (!plan.fits)
         return Error{
             Code::too_large, plan.shortage,
@@ -206,7 +235,7 @@ Status Engine::State::make_cache(const LoadOptions& options, const std::optional
         records = pack->records();
         experts_from = options.swap_dir;
     }
-    const ModelShape shape = model_shape(file, *model, kv_type, *kernels, pool->size());
+    const ModelShape shape = model_shape(file, *model, kv_types, *kernels, pool->size());
     how.policy_options.half_life = half_life_for(plan.n_ram_slots(), shape.demand_slots());
     for (size_t i = 0; i < records.size(); i++) records[i].size_class = shape.mixtures[i].expert_class;
     for (const ExpertClass& kind : shape.classes) how.least_slots.push_back(kind.top_k);
@@ -224,13 +253,15 @@ int64_t Engine::n_vocab() const { return state_->model->hp().n_vocab; }
 int64_t Engine::n_ctx_model() const { return state_->model->hp().n_ctx_model; }
 int Engine::threads() const { return state_->pool->size(); }
 const char* Engine::kernels_name() const { return state_->kernels->name; }
+const std::vector<std::string>& Engine::notes() const { return state_->notes; }
+bool Engine::endless() const { return state_->kv.auto_evict; }
 double Engine::load_ms() const { return state_->load_ms; }
 const Plan& Engine::plan() const { return state_->plan; }
 std::optional<Prediction> Engine::prediction() const {
     const auto profile = known_machine_profile(state_->experts_from);
     if (!profile) return std::nullopt;
     const ModelShape shape =
-        model_shape(state_->file, *state_->model, state_->kv_type, *state_->kernels, state_->pool->size());
+        model_shape(state_->file, *state_->model, state_->kv_types, *state_->kernels, state_->pool->size());
     return predict(Machine{}, shape, state_->plan, *profile);
 }
 bool Engine::experts_resident() const { return state_->plan.experts_resident; }
@@ -243,15 +274,14 @@ uint64_t Engine::bytes_loaded() const {
 }
 uint64_t Engine::bytes_per_token() const { return state_->model->bytes_per_token(); }
 uint64_t Engine::kv_bytes() const {
-    return state_->model->kv_shape(state_->kv_type).page_bytes() *
-           static_cast<uint64_t>(kv_pages(state_->n_ctx));
+    return state_->model->kv_shape(state_->kv_types).page_bytes() *
+           static_cast<uint64_t>(state_->plan.sequence_pages);
 }
 
 Expected<std::unique_ptr<Session>> Engine::new_session() {
-    auto pool = PagePool::create(state_->model->kv_shape(state_->kv_type), kv_pages(state_->n_ctx));
+    auto pool = PagePool::create(state_->model->kv_shape(state_->kv_types), state_->plan.sequence_pages);
     if (!pool) return pool.error();
     KvSequence kv(**pool);
-    kv.reserve(state_->n_ctx);
     auto session = std::unique_ptr<Session::State>(new Session::State{
         .engine = *state_,
         .pool = std::move(*pool),
@@ -273,7 +303,7 @@ Status Session::State::check_ids(std::span<const int32_t> ids) const {
             return Error{Code::invalid,
                          fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
                          fmt::format("Ids lie between 0 and {}.", n_vocab - 1)};
-    if (static_cast<int64_t>(ids.size()) > room)
+    if (static_cast<int64_t>(ids.size()) > room && !engine.kv.auto_evict)
         return Error{
             Code::too_large,
             fmt::format("{} tokens do not fit the context of {}, of which {} are in use", ids.size(),
@@ -340,6 +370,9 @@ bool Session::rewind(int64_t n_past) {
     if (n_past == state_->n_past) return true;
     if (n_past > 0 && state_->engine.model->hp().has_recurrent()) return false;
     if (n_past == 0) clear();
+    const Engine::State& engine = state_->engine;
+    if (!state_->memory.kv.holds(n_past, engine.plan.window, engine.kv.sink_tokens)) return false;
+    state_->memory.kv.truncate(n_past);
     state_->n_past = n_past;
     state_->has_logits = false;
     return true;

@@ -42,6 +42,7 @@ struct LoadOptions {
     int64_t chunk = 0;                   // prompt tokens in one step at most; 0: what the plan says
     KvOptions kv;                        // memory of keys and values
     StepOptions steps;                   // sequences and tokens of a step
+    int64_t top_k_experts = 0;           // of each layer; 0: the model's own number
     std::optional<uint64_t> ram_budget;  // bytes of RAM; nothing: what the machine can spare (tiers/plan.h)
     bool cpu_offload = true;             // false: refused, as long as nothing computes on a card
     std::string expert_policy = k_default_policy;  // a row of policies(); speed only
@@ -88,6 +89,9 @@ class Engine {
     uint64_t bytes_loaded() const;     // weights read from the file(s) before the first session
     uint64_t bytes_per_token() const;  // weights that one generated token reads
     uint64_t kv_bytes() const;         // of one session's cache
+    // What of the options could not be taken as it was, or makes answers worse: a sentence each.
+    const std::vector<std::string>& notes() const;
+    bool endless() const;  // a full context goes on (kv_cache.auto_evict)
 
     uint64_t memory_margin() const;    // bytes of RAM that slots of experts leave to other programs
     int64_t slots_given_back() const;  // because other programs need the memory
@@ -111,7 +115,8 @@ class Session {
     ~Session();
 
     // Feeds ids at the next positions. Afterwards logits() are those that follow the last id.
-    // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then);
+    // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then;
+    // a context of kv_cache.auto_evict always has room);
     // `stop` became true meanwhile, which is seen within a layer of a longer step (Code::negative); an expert
     // could not be read. n_past() then says what was kept: the steps that were whole; 0 where the model has
     // recurrent layers, which cannot go back, and the end came inside a step.
@@ -125,8 +130,8 @@ class Session {
     int64_t step_tokens() const;      // ids that feed() reads in one pass over the weights, at most
     CacheStats expert_stats() const;  // since the session was made
     void clear();
-    // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers): clear() and
-    // feed again.
+    // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers; a window
+    // that has moved on): clear() and feed again.
     bool rewind(int64_t n_past);
     // Called for every mixture layer and token while set; for traces.
     void set_route_sink(std::function<void(const Route&)> sink);

@@ -28,7 +28,9 @@ struct Engine::State {
     std::unique_ptr<ExpertCache> cache;  // where RAM holds some of the experts
     std::optional<ExpertProfile> profile;
     int64_t n_ctx = 0;
-    KvType kv_type = KvType::f16;
+    KvTypes kv_types;
+    KvOptions kv;
+    std::vector<std::string> notes;
     double load_ms = 0;
     std::shared_ptr<EngineActivity> activity;
     MemoryWatch watch{0};
@@ -37,6 +39,7 @@ struct Engine::State {
     ~State() {
         if (profile && cache) profile->write(cache->uses());
     }
+    void note_options(const LoadOptions& options);
     Status make_plan(const LoadOptions& options, int threads);
     Expected<std::optional<SwapFolder>> choose_swap(const LoadOptions& options) const;
     Status make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap);

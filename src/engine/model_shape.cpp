@@ -92,7 +92,7 @@ double active_parameters(const Gguf& file, const Hparams& hp) {
 
 }  // namespace
 
-ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type, const Kernels& kernels,
+ModelShape model_shape(const Gguf& file, const Model& model, KvTypes kv_types, const Kernels& kernels,
                        int n_thread) {
     const Hparams& hp = model.hp();
     ModelShape shape;
@@ -101,7 +101,7 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type, con
     shape.n_ctx_model = hp.n_ctx_model;
     add_parts(file, hp, shape);
     add_experts(file, model, shape);
-    shape.kv_bytes_per_token = model.kv_shape(kv_type).bytes_per_token();
+    shape.kv_bytes_per_token = model.kv_shape(kv_types).bytes_per_token();
     shape.kv_page_tokens = k_kv_block;
     shape.state_bytes = model.recurrent_shape().bytes();
     const ScratchBytes scratch = Ops::planned_scratch(hp, kernels, model.rope(), n_thread);

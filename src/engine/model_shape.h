@@ -13,7 +13,7 @@ namespace ft {
 // `model` is bound to `file`; nothing of its data needs to be there. Mixtures stand in the order of
 // Model::expert_records(), size classes are numbered in the order in which layers first show them. The
 // scratch is that of Ops with `kernels` and so many threads, and the logits of a session, to the byte.
-ModelShape model_shape(const Gguf& file, const Model& model, KvType kv_type, const Kernels& kernels,
+ModelShape model_shape(const Gguf& file, const Model& model, KvTypes kv_types, const Kernels& kernels,
                        int n_thread);
 
 }  // namespace ft

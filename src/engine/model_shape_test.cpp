@@ -26,7 +26,7 @@ Bound bind(const std::string& name) {
     auto model = Model::bind(*bound.file);
     EXPECT_TRUE(model);
     bound.model = std::move(*model);
-    bound.shape = model_shape(*bound.file, *bound.model, KvType::f16, reference_kernels(), 2);
+    bound.shape = model_shape(*bound.file, *bound.model, KvTypes{}, reference_kernels(), 2);
     return bound;
 }
 
@@ -44,7 +44,7 @@ TEST_P(EveryShape, CountsEveryByteOfTheFileOnce) {
     }
     EXPECT_EQ(b.shape.expert_bytes(), experts);
     EXPECT_EQ(b.shape.static_bytes() + b.shape.expert_bytes() + outside, tensors);
-    EXPECT_EQ(b.shape.kv_bytes(1024), 1024 * b.model->kv_shape(KvType::f16).bytes_per_token());
+    EXPECT_EQ(b.shape.kv_bytes(1024), 1024 * b.model->kv_shape(KvTypes{}).bytes_per_token());
     EXPECT_EQ(b.shape.n_experts(), static_cast<int64_t>(b.shape.mixtures.size()) * b.model->hp().n_expert);
     EXPECT_GT(b.shape.active_parameters, 0);
 }

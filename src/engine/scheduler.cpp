@@ -62,7 +62,7 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::create(Engine& engine, const Tok
     memory.n_page =
         options.pool_tokens > 0 ? kv_pages(options.pool_tokens) : options.batch_size * kv_pages(of.n_ctx);
     memory.prefix = {options.prefix_cache_bytes, options.state_checkpoint_bytes};
-    auto store = SequenceStore::create(of.model->kv_shape(of.kv_type), of.model->recurrent_shape(), memory);
+    auto store = SequenceStore::create(of.model->kv_shape(of.kv_types), of.model->recurrent_shape(), memory);
     if (!store) return store.error();
     return std::unique_ptr<Scheduler>(
         new Scheduler(std::make_unique<State>(of, tokenizer, options, std::move(*store))));

@@ -61,6 +61,33 @@ void KvSequence::drop(int64_t block) {
     page = -1;
 }
 
+namespace {
+
+// The blocks between sinks and window: [first, second).
+std::pair<int64_t, int64_t> out_of_sight(int64_t position, int64_t window, int64_t sinks) {
+    if (window == 0) return {0, 0};
+    const int64_t begin = kv_pages(sinks), end = std::max<int64_t>(0, position + 1 - window) / k_kv_block;
+    return {begin, std::max(begin, end)};
+}
+
+}  // namespace
+
+void KvSequence::slide(int64_t position, int64_t window, int64_t sinks) {
+    const auto [begin, end] = out_of_sight(position, window, sinks);
+    for (int64_t block = std::min(end, static_cast<int64_t>(pages_.size())); block-- > begin;) {
+        if (pages_[static_cast<size_t>(block)] < 0) break;  // those before it went when this one did
+        drop(block);
+    }
+}
+
+bool KvSequence::holds(int64_t position, int64_t window, int64_t sinks) const {
+    const auto [begin, end] = out_of_sight(position, window, sinks);
+    const int64_t n = std::min(kv_pages(position), static_cast<int64_t>(pages_.size()));
+    for (int64_t block = 0; block < n; block++)
+        if ((block < begin || block >= end) && pages_[static_cast<size_t>(block)] < 0) return false;
+    return true;
+}
+
 void KvSequence::adopt(std::span<const int32_t> pages) {
     check(pages_.empty(), "pages are adopted by a sequence that has some");
     pages_.assign(pages.begin(), pages.end());

@@ -27,6 +27,11 @@ class KvSequence {
     void truncate(int64_t n_position);
     // Releases the page of a block; its positions are gone, all others stay what they were.
     void drop(int64_t block);
+    // Drops the blocks of which no token from `position` on sees anything: older than the last `window`
+    // positions and none of the first `sinks`. window 0: nothing.
+    void slide(int64_t position, int64_t window, int64_t sinks);
+    // Whether all is there that a token at `position` sees.
+    bool holds(int64_t position, int64_t window, int64_t sinks) const;
     // The first pages of an empty sequence, shared with others; -1 stays a dropped block.
     void adopt(std::span<const int32_t> pages);
     // Afterwards the block's page is this sequence's alone, a copy where it was shared. False: the pool is

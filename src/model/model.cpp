@@ -6,7 +6,7 @@
 
 namespace ft {
 
-Expected<std::unique_ptr<Model>> Model::bind(const Gguf& file) {
+Expected<std::unique_ptr<Model>> Model::bind(const Gguf& file, int64_t top_k) {
     auto arch = find_arch(file.architecture());
     if (!arch) return arch.error().within(file.path());
     auto hp = read_hparams(file, **arch);
@@ -17,8 +17,22 @@ Expected<std::unique_ptr<Model>> Model::bind(const Gguf& file) {
     model->arch_ = *arch;
     model->hp_ = std::move(*hp);
     if (Status s = model->bind_tensors(); !s) return s.error().within(file.path());
+    if (Status s = model->choose_top_k(top_k); !s) return s.error().within(file.path());
     model->count_bytes();
     return model;
+}
+
+Status Model::choose_top_k(int64_t top_k) {
+    own_top_k_ = hp_.top_k;
+    if (top_k == 0) return {};
+    if (top_k > own_top_k_)
+        return Error{
+            Code::invalid,
+            fmt::format("inference.top_k_experts is {}, but the model was made for {}{}", top_k, own_top_k_,
+                        own_top_k_ == 0 ? ": it has no experts" : " experts for each token"),
+            own_top_k_ == 0 ? "Leave the setting out." : fmt::format("Choose {} or less.", own_top_k_)};
+    hp_.top_k = static_cast<int>(top_k);
+    return {};
 }
 
 Status Model::bind_tensors() {
@@ -125,15 +139,15 @@ Status Model::check_files() const {
     return {};
 }
 
-KvShape Model::kv_shape(KvType type) const {
+KvShape Model::kv_shape(KvTypes types) const {
     const auto n_kv =
         std::count_if(layers_.begin(), layers_.end(), [](const Layer& l) { return l.kv_index >= 0; });
-    return KvShape{.n_layer = static_cast<int>(n_kv),
-                   .n_head_kv = hp_.n_head_kv,
-                   .dim_k = static_cast<int>(hp_.dim_k),
-                   .dim_v = static_cast<int>(hp_.dim_v),
-                   .type_k = type,
-                   .type_v = type};
+    KvShape shape{.n_layer = static_cast<int>(n_kv),
+                  .n_head_kv = hp_.n_head_kv,
+                  .dim_k = static_cast<int>(hp_.dim_k),
+                  .dim_v = static_cast<int>(hp_.dim_v)};
+    shape.store_as(types);
+    return shape;
 }
 
 RecurrentShape Model::recurrent_shape() const {

@@ -28,7 +28,8 @@ class Model {
  public:
     // Reads keys and tensor list, checks every shape, gives every weight its place. Nothing of the data is
     // read yet.
-    static Expected<std::unique_ptr<Model>> bind(const Gguf& file);
+    // top_k: experts that a token uses in each layer; 0: the file's own number, more is refused.
+    static Expected<std::unique_ptr<Model>> bind(const Gguf& file, int64_t top_k = 0);
     // Reads the weights. Errors name the file.
     Status load(const ModelLoad& how);
     // Where the experts lie, in the files that load() opened; size classes are all 0. Valid as long as the
@@ -38,10 +39,11 @@ class Model {
     Status check_files() const;
 
     const Hparams& hp() const { return hp_; }
+    int own_top_k() const { return own_top_k_; }  // the file's; hp().top_k is what is used
     const Arch& arch() const { return *arch_; }
     const Rope& rope() const { return rope_; }
     std::span<const Layer> layers() const { return layers_; }
-    KvShape kv_shape(KvType type) const;
+    KvShape kv_shape(KvTypes types) const;  // f16 where heads cannot be stored as asked
     RecurrentShape recurrent_shape() const;
     uint64_t weight_bytes() const { return weight_bytes_; }        // of all tensors in use
     uint64_t expert_bytes() const { return expert_bytes_; }        // of them, in routed experts
@@ -60,12 +62,14 @@ class Model {
     Model(const Gguf& file, WeightMemory memory)
         : file_(file), memory_(std::move(memory)), tensors_(file_, memory_) {}
     Status bind_tensors();
+    Status choose_top_k(int64_t top_k);
     void count_bytes();
     std::vector<LoadRange> ranges(bool experts);
 
     const Gguf& file_;
     const Arch* arch_ = nullptr;
     Hparams hp_;
+    int own_top_k_ = 0;
     WeightMemory memory_;
     TensorBinder tensors_;
     std::vector<Layer> layers_;

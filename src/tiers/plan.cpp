@@ -79,11 +79,34 @@ class Planner {
     void choose_context() {
         plan_.n_ctx = settings_.n_ctx > 0 ? settings_.n_ctx : std::min(shape_.n_ctx_model, k_default_ctx);
         plan_.n_sequences = settings_.n_sequences;
-        const auto sequences = static_cast<uint64_t>(plan_.n_sequences);
-        plan_.kv_bytes = sequences * static_cast<uint64_t>(plan_.n_ctx) * shape_.kv_bytes_per_token;
-        kv_pages_ = sequences * shape_.kv_bytes(plan_.n_ctx);
-        state_ = sequences * shape_.state_bytes;
+        size_pool();
+        state_ = static_cast<uint64_t>(plan_.n_sequences) * shape_.state_bytes;
         on_card_.assign(shape_.parts.size(), false);
+    }
+
+    int64_t pages(int64_t tokens) const { return ceil_div(tokens, shape_.kv_page_tokens); }
+
+    // With a window a sequence takes what the window holds, the sinks and one step; pages are taken whole,
+    // and both ends of the window may lie inside one.
+    void size_pool() {
+        plan_.window = settings_.window;
+        if (settings_.endless && plan_.window == 0)
+            plan_.window = std::max<int64_t>(1, plan_.n_ctx - settings_.sinks);
+        int64_t tokens = plan_.n_ctx;
+        plan_.sequence_pages = pages(tokens);
+        if (plan_.window > 0) {
+            const int64_t moving = plan_.window + longest(k_chunk_resident);
+            const int64_t held = moving + settings_.sinks,
+                          held_pages = pages(settings_.sinks) + pages(moving) + 1;
+            tokens = settings_.endless ? held : std::min(tokens, held);
+            plan_.sequence_pages =
+                settings_.endless ? held_pages : std::min(plan_.sequence_pages, held_pages);
+        }
+        plan_.pool_tokens = settings_.pool_tokens > 0 ? settings_.pool_tokens : plan_.n_sequences * tokens;
+        plan_.pool_pages =
+            settings_.pool_tokens > 0 ? pages(plan_.pool_tokens) : plan_.n_sequences * plan_.sequence_pages;
+        plan_.kv_bytes = static_cast<uint64_t>(plan_.pool_tokens) * shape_.kv_bytes_per_token;
+        kv_pages_ = shape_.kv_bytes(plan_.pool_pages * shape_.kv_page_tokens);
     }
 
     // What every token reads comes first, then the KV cache, then slots, the same number for each layer.
@@ -169,8 +192,10 @@ class Planner {
     void place_some(uint64_t least) {
         const uint64_t left = plan_.ram_budget - fixed_.sum() - least - scratch(least_chunk());
         const uint64_t for_step = scratch(least_chunk()) + left / k_scratch_share;
-        plan_.chunk = affordable_chunk(for_step, k_chunk_least, k_chunk_most);
-        share_slots(plan_.ram_budget - fixed_.sum() - std::min(for_step, scratch(longest(k_chunk_most))));
+        // the pool of a window has room for a step of that length
+        const int64_t most = plan_.window > 0 ? k_chunk_resident : k_chunk_most;
+        plan_.chunk = affordable_chunk(for_step, k_chunk_least, most);
+        share_slots(plan_.ram_budget - fixed_.sum() - std::min(for_step, scratch(longest(most))));
     }
 
     void place_least() {

@@ -39,6 +39,10 @@ struct PlanSettings {
     bool cpu_offload = true;  // false: experts may lie on the card only
     int64_t n_ctx = 0;        // tokens of one sequence; 0: the smaller of the model's and 8192
     int64_t n_sequences = 1;  // that may run at once
+    int64_t pool_tokens = 0;  // of the KV cache; 0: what n_sequences may have together
+    int64_t window = 0;       // a token sees so many, and older ones are forgotten; 0: all
+    int64_t sinks = 0;        // the first tokens of a sequence, which a window does not forget
+    bool endless = false;     // a sequence goes on when the context is full, and forgets
     int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
 };
 
@@ -64,8 +68,12 @@ struct Plan {
     uint64_t resident_ram = 0;  // the smallest ram_budget with which every expert lies in RAM (or VRAM)
 
     int64_t n_ctx = 0, n_sequences = 1;
-    uint64_t kv_bytes = 0;  // of the tokens promised; its item counts whole pages
-    int64_t chunk = 0;      // tokens of the longest step
+    int64_t window = 0;          // 0: a token sees all before it
+    int64_t sequence_pages = 0;  // of the KV cache, that one sequence may take
+    int64_t pool_tokens = 0;     // of all sequences
+    int64_t pool_pages = 0;      // that hold them
+    uint64_t kv_bytes = 0;       // of pool_tokens; its item counts whole pages
+    int64_t chunk = 0;           // tokens of the longest step
 
     // Every expert that is not in VRAM lies in RAM, as in the file; otherwise slots hold some of them.
     bool experts_resident = false;

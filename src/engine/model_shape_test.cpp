@@ -60,7 +60,7 @@ TEST_P(EveryShape, PlansTheScratchThatIsAllocated) {
                 ThreadPool pool(n_thread);
                 const Ops ops(b.model->hp(), b.model->arch().renormalise, *kernels, pool, b.model->rope(),
                               n_token);
-                const ModelShape shape = model_shape(*b.file, *b.model, KvType::f16, *kernels, n_thread);
+                const ModelShape shape = model_shape(*b.file, *b.model, KvTypes{}, *kernels, n_thread);
                 const uint64_t logits = static_cast<uint64_t>(b.model->hp().n_vocab) * 17 * sizeof(float);
                 EXPECT_EQ(shape.scratch_fixed + static_cast<uint64_t>(n_token) * shape.scratch_per_token,
                           ops.scratch_bytes() + logits)

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace ft {
 
@@ -13,6 +14,7 @@ constexpr double k_ln2_low = 0x1.a39ef35793c76p-33;
 constexpr double k_half_pi_high = 0x1.921fb54400000p+0;
 constexpr double k_half_pi_low = 0x1.0b4611a626331p-34;
 constexpr double k_two_over_pi = 0x1.45f306dc9c883p-1;
+constexpr double k_exp_most = 709.4, k_exp_least = -708.0;  // between them 2^n is a normal number
 constexpr double k_log2_e = 0x1.71547652b82fep+0;
 
 int64_t nearest(double x) { return static_cast<int64_t>(x < 0 ? x - 0.5 : x + 0.5); }
@@ -60,6 +62,9 @@ double circular(double x, int64_t quarter) {
 }  // namespace
 
 double exp_f64(double x) {
+    if (x != x) return x;
+    if (x > k_exp_most) return std::numeric_limits<double>::infinity();
+    if (x < k_exp_least) return 0.0;
     const int64_t n = nearest(x * k_log2_e);
     const double r = (x - static_cast<double>(n) * k_ln2_high) - static_cast<double>(n) * k_ln2_low;
     double sum = 1.0;  // Horner form of the Taylor series to r^15

@@ -5,7 +5,7 @@
 
 namespace ft {
 
-double exp_f64(double x);               // |x| < 700
+double exp_f64(double x);               // any x; 0 below -708, infinite above 709.4
 double log_f64(double x);               // normal x > 0
 double pow_f64(double base, double y);  // base > 0
 // x up to 1e9 radians; the absolute error grows by 1e-16 per unit above 1e6.

@@ -24,5 +24,13 @@ TEST(DoubleMath, AgreesWithTheLibraryToAFewUnits) {
     EXPECT_EQ(cos_f64(0.0), 1.0);
 }
 
+TEST(DoubleMath, ExpSaturatesInsteadOfWrapping) {
+    EXPECT_NEAR(exp_f64(709.3) / std::exp(709.3), 1.0, 1e-14);
+    EXPECT_NEAR(exp_f64(-707.5) / std::exp(-707.5), 1.0, 1e-14);
+    for (const double x : {709.5, 1e4, 1e300, HUGE_VAL}) EXPECT_EQ(exp_f64(x), HUGE_VAL) << x;
+    for (const double x : {-709.0, -1e4, -1e300, -HUGE_VAL}) EXPECT_EQ(exp_f64(x), 0.0) << x;
+    EXPECT_TRUE(std::isnan(exp_f64(std::nan(""))));
+}
+
 }  // namespace
 }  // namespace ft

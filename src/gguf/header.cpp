@@ -143,6 +143,7 @@ Status HeaderParser::parse_metadata(uint64_t count) {
         if (Status s = read_text(key, k_max_key_length, "a name"); !s) return s.error();
         if (key.empty()) return fail("its name is empty");
         place_ = fmt::format("key '{}'", printable(key));
+        if (Status s = account(key.size()); !s) return s.error();
         Value value;
         if (Status s = parse_value(value); !s) return s.error();
         if (!header_.metadata.emplace(std::move(key), std::move(value)).second)

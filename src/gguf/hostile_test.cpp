@@ -104,6 +104,17 @@ TEST(HostileFile, Keys) {
     EXPECT_THAT(refusal(twice), AllOf(HasSubstr("'a.b'"), HasSubstr("twice"), HasSubstr("at byte 40")));
 }
 
+TEST(HostileFile, LongKeysCountAsMetadata) {
+    Raw raw;
+    raw.head(0, 2100);
+    for (int i = 0; i < 2100; i++) {
+        std::string name = fmt::format("{:05}", i);
+        name.resize(65535, 'k');
+        raw.key(name, 0).number<uint8_t>(1);
+    }
+    EXPECT_THAT(refusal(raw), HasSubstr("the metadata have over 128 MiB"));
+}
+
 TEST(HostileFile, Values) {
     EXPECT_THAT(refusal(Raw().head(0, 1).key("x.odd", 99).data(64)),
                 AllOf(HasSubstr("'x.odd'"), HasSubstr("99")));

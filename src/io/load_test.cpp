@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -144,6 +145,24 @@ TEST(Load, StopsBetweenReads) {
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().what, HasSubstr("stopped"));
     EXPECT_LT(file.reads, 3);
+}
+
+// A file whose reads find no memory, as the scratch of a loading thread may.
+class GreedyFile final : public File {
+ public:
+    GreedyFile() : File("greedy.gguf") {}
+    uint64_t size() const override { return k_mib; }
+    Status read_at(uint64_t, std::span<std::byte>) const override { throw std::bad_alloc(); }
+};
+
+TEST(Load, MemoryThatALoadingThreadDoesNotGetIsAnError) {
+    const GreedyFile file;
+    std::vector<std::byte> to(1000);
+    const LoadRange range{&file, 0, to};
+    const Status status = load_ranges({&range, 1}, {});
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::too_large);
+    EXPECT_THAT(status.error().what, HasSubstr("no memory"));
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ struct PrintStyle {
     bool dim = false;       // the thinking part is dimmed by escape sequences
     bool split = true;      // false (--raw): the text as it is, with no thinking part
     bool show_thinking = true;
-    bool end_line = true;  // the answer ends with a newline
+    bool end_line = true;     // the answer ends with a newline
+    bool live_stats = false;  // a line of figures beside the answer while it comes
 };
 
 class AnswerPrinter {

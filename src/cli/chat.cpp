@@ -52,7 +52,7 @@ class Chat {
         const bool nothing_came = reply->text.empty() && reply->thinking.empty();
         if (nothing_came && reply->answer.end == AnswerEnd::interrupted) conversation_.drop_last();
         else conversation_.add_assistant(reply->text, reply->thinking);
-        log("stats", "{}", statistics_line(reply->answer.timings));
+        log_statistics(model_, *reply, style_.live_stats);
         if (reply->answer.end == AnswerEnd::context_full)
             say(context_full_line(model_.engine->n_ctx(), model_.engine->n_ctx_model(), true));
         if (const std::string why = nothing_shown_line(*reply, style_); !why.empty()) say(why);

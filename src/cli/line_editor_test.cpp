@@ -27,15 +27,21 @@ constexpr int k_patience_ms = 10000;
 class EditorOnATerminal {
  public:
     explicit EditorOnATerminal(const std::string& history) {
-        int report[2];
+        int report[2], start[2];
         EXPECT_EQ(pipe(report), 0);
+        EXPECT_EQ(pipe(start), 0);
         child_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
         if (child_ == 0) {
             close(report[0]);
+            close(start[1]);
+            char end = 0;
+            while (read(start[0], &end, 1) > 0) {
+            }  // until the parent has seen the terminal as it is
             edit(history, report[1]);
             std::_Exit(0);
         }
-        close(report[1]);
+        at_start_ = mode();
+        for (int end : {report[1], start[0], start[1]}) close(end);
         report_ = report[0];
     }
     // The child ends by itself after Ctrl-D; a test that failed before it gets there ends it.
@@ -77,6 +83,7 @@ class EditorOnATerminal {
         EXPECT_EQ(tcgetattr(terminal_, &mode), 0);
         return mode;
     }
+    const termios& at_start() const { return at_start_; }
     void set_mode(const termios& mode) const { EXPECT_EQ(tcsetattr(terminal_, TCSANOW, &mode), 0); }
     pid_t child() const { return child_; }
     void gone() { child_ = -1; }  // its end was waited for
@@ -109,6 +116,7 @@ class EditorOnATerminal {
     }
 
     int terminal_ = -1, report_ = -1;
+    termios at_start_{};
     pid_t child_ = -1;
     int n_prompt_ = 0;
 };
@@ -151,7 +159,7 @@ class Signalled : public testing::TestWithParam<int> {};
 
 TEST_P(Signalled, EndsTheProgramAndGivesTheTerminalBack) {
     EditorOnATerminal editor("");
-    const termios before = editor.mode();
+    const termios& before = editor.at_start();
     editor.wait_for_prompt();
     EXPECT_EQ(editor.mode().c_lflag & ICANON, 0u);
     editor.type("half");
@@ -168,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(LineEditor, Signalled, testing::Values(SIGTERM, SIGHUP,
 
 TEST(LineEditor, AStoppedChatGivesTheTerminalBackAndGoesOn) {
     EditorOnATerminal editor("");
-    const termios before = editor.mode();
+    const termios& before = editor.at_start();
     editor.wait_for_prompt();
     editor.type("one ");
     // Stopped by a signal that no process can take, after what Ctrl-Z does has been undone by a shell.

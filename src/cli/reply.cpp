@@ -1,10 +1,16 @@
 #include "cli/reply.h"
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
+#include "cli/limit_advice.h"
+#include "cli/live_stats.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
+#include "device/cpu.h"
 #include "device/foreign_cpu.h"
+#include "engine/machine_profile.h"
 #include "text/text_stream.h"
 
 namespace ft::cli {
@@ -28,8 +34,19 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
         request.on_prompt = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
     model.sequence->keep_prefix_of(prompt.ids);
     const auto is_end = [&](int32_t id) { return model.tokenizer->is_end(id); };
+    LiveStats live(style.live_stats);
+    int64_t n_emitted = 0;
+    Seconds first = 0;
+    const auto show_live = [&] {
+        if (n_emitted++ == 0) first = now_seconds();
+        if (!live.is_due()) return;
+        const CacheStats experts = model.engine->expert_stats() - before;
+        live.show(live_line(n_emitted, now_seconds() - first,
+                            model.engine->experts_resident() ? nullptr : &experts));
+    };
     const auto emit = [&](int32_t id) {
         bar.reset();
+        show_live();
         return printer.push(stream.push(id));
     };
     Expected<Answer> answer = generate(*model.sequence, request, is_end, emit);
@@ -59,6 +76,23 @@ std::string statistics_line(const Timings& t) {
                         100 * t.experts->hit_rate(), static_cast<double>(t.experts->bytes_read) / 1e9,
                         t.experts->wait_seconds);
     return line;
+}
+
+void log_statistics(RunModel& model, const Reply& reply, bool in_full) {
+    const Timings& t = reply.answer.timings;
+    log("stats", "{}", statistics_line(t));
+    if (in_full && t.experts) {
+        log("stats", "this answer: {}", tier_line(*t.experts));
+        log("stats", "all answers: {}", tier_line(model.engine->expert_stats()));
+    }
+    const auto profile = known_machine_profile(model.path);
+    LimitAdvice advice = limit_advice({.timings = t,
+                                       .foreign_cpu = reply.foreign_cpu,
+                                       .ram_gb_per_second = profile ? profile->ram_read_gb_per_second : 0,
+                                       .threads = model.engine->threads(),
+                                       .cores = physical_cores()});
+    if (!advice.limit.empty() && advice.limit != model.limit) log("advice", "{}", advice.sentence);
+    model.limit = std::move(advice.limit);
 }
 
 std::string nothing_shown_line(const Reply& reply, const PrintStyle& style) {

@@ -26,6 +26,7 @@ struct RunFlags {
     CLI::Option *prompt_option = nullptr, *prompt_argument_option = nullptr;
     bool raw = false;
     bool json = false;
+    bool stats = false;
 };
 
 // All of stdin as one prompt, without the newlines at its end.
@@ -104,7 +105,8 @@ PrintStyle style_of(const Settings& settings, const RunFlags& flags) {
             .split = !flags.raw,
             // a pipe gets the answer alone unless the thinking was asked for
             .show_thinking = think == "on" || (think != "hide" && terminal),
-            .end_line = !flags.raw || terminal};
+            .end_line = !flags.raw || terminal,
+            .live_stats = flags.stats};
 }
 
 std::optional<bool> think_flag(const Settings& settings) {
@@ -136,7 +138,7 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::str
     if (flags.json) write_out(reply_json(*reply, model));
     const AnswerEnd end = reply->answer.end;
     if (end == AnswerEnd::unheard) return 0;
-    log("stats", "{}", statistics_line(reply->answer.timings));
+    log_statistics(model, *reply, flags.stats);
     if (end == AnswerEnd::context_full)
         log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
     if (const std::string why = nothing_shown_line(*reply, style); !why.empty()) log("warn", "{}", why);
@@ -180,6 +182,8 @@ Action define_run(CLI::App& app) {
             ->type_name("PROMPT");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
     app.add_flag("--json", flags->json, "print the answer as one JSON object, with its timings and seed");
+    app.add_flag("--stats", flags->stats,
+                 "show speed, experts in RAM and bytes from the drive while the answer comes");
     return [=]() -> Expected<int> {
         if (const Status raw = check_raw(*flags, *model_flags); !raw) return raw.error();
         return with_model(*model_flags, [&](const ModelChoice& choice) { return run(choice, *flags); });

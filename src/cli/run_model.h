@@ -23,6 +23,7 @@ struct RunModel {
     std::optional<ChatTemplate> chat_template;  // not with --raw
     std::unique_ptr<Engine> engine;
     std::unique_ptr<LiveSequence> sequence;
+    std::string limit = {};  // the resource that the last advice was about
 };
 
 Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw);

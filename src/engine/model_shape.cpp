@@ -109,7 +109,9 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvTypes kv_types, c
     shape.scratch_fixed = scratch.fixed + static_cast<uint64_t>(hp.n_vocab) * sizeof(float) * k_head_rows;
     uint64_t header = 0;
     for (const Gguf::Part& part : file.parts()) header += part.data_start;
-    shape.program_bytes = k_program_bytes + load_memory_bytes() + k_bytes_per_header_byte * header;
+    uint64_t resident = 0;  // whatever the budget; while experts are loaded as well, slots are not there yet
+    for (const StaticPart& part : shape.parts) resident += part.bytes;
+    shape.program_bytes = k_program_bytes + load_memory_bytes(resident) + k_bytes_per_header_byte * header;
     shape.active_parameters = active_parameters(file, hp);
     return shape;
 }

@@ -135,8 +135,9 @@ class Loading {
 
 }  // namespace
 
-uint64_t load_memory_bytes(const LoadSettings& settings) {
-    return static_cast<uint64_t>(settings.reads_in_flight) * k_worker_bytes;
+uint64_t load_memory_bytes(uint64_t bytes, const LoadSettings& settings) {
+    const auto most = static_cast<uint64_t>(settings.reads_in_flight);
+    return std::min(most, bytes / k_chunk_bytes + 2) * k_worker_bytes;
 }
 
 Status load_ranges(std::span<const LoadRange> ranges, const LoadSettings& settings) {

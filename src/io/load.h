@@ -30,8 +30,8 @@ struct LoadSettings {
     std::stop_token stop;
 };
 
-// Memory that load_ranges() takes beside the targets.
-uint64_t load_memory_bytes(const LoadSettings& settings = {});
+// Memory that load_ranges() takes beside the targets, of `bytes` in all, at most.
+uint64_t load_memory_bytes(uint64_t bytes, const LoadSettings& settings = {});
 
 // Fills every range, in about the order of the files. After an error (the first one is returned) or a stop
 // (Code::io, "loading was stopped") the contents of the targets are undefined.

@@ -1,0 +1,76 @@
+// The advice names the resource that held an answer up, and keeps quiet where none clearly did.
+#include "cli/limit_advice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/live_stats.h"
+
+namespace ft::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+LimitFacts ten_seconds() {
+    LimitFacts facts;
+    facts.timings.prompt_n = 10;
+    facts.timings.prompt_ms = 1000;
+    facts.timings.predicted_n = 90;
+    facts.timings.predicted_ms = 9000;
+    facts.timings.bytes_per_token = 1'000'000'000;  // 10 GB/s
+    facts.timings.experts = CacheStats{
+        .hits = 90, .misses = 10, .bytes_read = 5'000'000'000, .read_seconds = 5, .wait_seconds = 1};
+    facts.foreign_cpu = 0.01;
+    facts.ram_gb_per_second = 30;
+    facts.threads = facts.cores = 2;
+    return facts;
+}
+
+TEST(LimitAdvice, NothingWhereNothingIsClear) { EXPECT_EQ(limit_advice(ten_seconds()).limit, ""); }
+
+TEST(LimitAdvice, TheDrive) {
+    LimitFacts facts = ten_seconds();
+    facts.timings.experts->wait_seconds = 6;
+    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("drive is the limit: 6 of 10 s"));
+    facts.timings.experts.reset();
+    EXPECT_EQ(limit_advice(facts).limit, "");
+}
+
+TEST(LimitAdvice, TheProcessors) {
+    LimitFacts facts = ten_seconds();
+    facts.foreign_cpu = 0.5;
+    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("other programs used 50 %"));
+    facts = ten_seconds();
+    facts.threads = 1;
+    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("--threads 2"));
+}
+
+TEST(LimitAdvice, TheMemory) {
+    LimitFacts facts = ten_seconds();
+    facts.ram_gb_per_second = 12;
+    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("Memory bandwidth is the limit: 10 of 12 GB/s"));
+    facts.ram_gb_per_second = 0;
+    EXPECT_EQ(limit_advice(facts).limit, "");
+}
+
+TEST(LimitAdvice, QuietAfterAShortAnswer) {
+    LimitFacts facts = ten_seconds();
+    facts.timings.prompt_ms = 100;
+    facts.timings.predicted_ms = 900;
+    facts.foreign_cpu = 0.9;
+    EXPECT_EQ(limit_advice(facts).limit, "");
+}
+
+TEST(LiveStats, LinesNameEveryTier) {
+    const CacheStats experts{
+        .hits = 90, .misses = 10, .bytes_read = 5'000'000'000, .read_seconds = 5, .wait_seconds = 1};
+    EXPECT_EQ(tier_line(experts),
+              "90 of 100 experts in RAM (90.0 %), 10 from the drive; 5.00 GB read at 1.00 GB/s, 1.0 s waited "
+              "for it");
+    EXPECT_THAT(live_line(20, 2, &experts),
+                HasSubstr("10.0 tok/s; experts 90 % in RAM, 10 % from the drive"));
+    EXPECT_THAT(live_line(20, 2, nullptr), HasSubstr("all experts in RAM"));
+}
+
+}  // namespace
+}  // namespace ft::cli

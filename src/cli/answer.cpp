@@ -71,6 +71,7 @@ Status continue_answer(Sequence& sequence, const AnswerRequest& request, Functio
 const char* finish_reason(AnswerEnd end) {
     switch (end) {
         case AnswerEnd::end_token:
+        case AnswerEnd::stop_text:
             return "stop";
         case AnswerEnd::max_tokens:
         case AnswerEnd::context_full:

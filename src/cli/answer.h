@@ -27,6 +27,7 @@ class Sequence {
 
 enum class AnswerEnd {
     end_token,     // the model was done
+    stop_text,     // the text came to one of those that end it
     max_tokens,    // as many as were asked for
     context_full,  // prompt and answer fill the context
     interrupted,   // `stop` became true

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/think_filter.h"
+#include "text/think_filter.h"
 
 namespace ft::cli {
 

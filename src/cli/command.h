@@ -31,6 +31,7 @@ std::span<const Command> commands();  // cli/commands.cpp
 
 // cli/NAME.cpp, one each
 Action define_run(CLI::App& app);
+Action define_batch(CLI::App& app);
 Action define_plan(CLI::App& app);
 Action define_doctor(CLI::App& app);
 Action define_ps(CLI::App& app);

@@ -4,21 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
-#include "text/chat_template.h"
-#include "text/tokenizer.h"
+#include "text/prompt.h"
 
 namespace ft::cli {
-
-struct Prompt {
-    std::vector<int32_t> ids;
-    bool inside_thinking = false;  // the template has opened <think> for the model
-};
-
-// Text for a model that is to go on with it: BOS by the vocabulary's rule (not twice), special tokens parsed.
-Prompt raw_prompt(const Tokenizer& tokenizer, std::string_view text);
 
 class Conversation {
  public:
@@ -42,8 +32,6 @@ class Conversation {
     Expected<Prompt> prompt() const;
 
  private:
-    nlohmann::ordered_json context() const;
-
     const ChatTemplate& template_;
     const Tokenizer& tokenizer_;
     std::optional<bool> think_;

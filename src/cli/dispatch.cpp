@@ -39,7 +39,7 @@ constexpr Habit k_habits[] = {
 };
 
 // Commands of later versions, so that whoever heard of one learns that it is not here.
-constexpr std::string_view k_later_commands[] = {"serve", "pull", "batch"};
+constexpr std::string_view k_later_commands[] = {"serve", "pull"};
 
 const Command* find_command(std::string_view name) {
     const auto all = commands();

@@ -64,5 +64,14 @@ TEST(ProgressLine, ShowsTheShare) {
     EXPECT_NE(progress_line("loading", 5, 2).find("100 %"), std::string::npos);
 }
 
+TEST(ProgressLine, SaysHowLongItStillTakes) {
+    EXPECT_EQ(time_left(10, 25, 100), ", 30 s left");
+    EXPECT_EQ(time_left(600, 25, 100), ", 30 min left");
+    EXPECT_EQ(time_left(7200, 50, 100), ", 2.0 h left");
+    EXPECT_EQ(time_left(0.5, 25, 100), "");  // too early to tell
+    EXPECT_EQ(time_left(10, 0, 100), "");
+    EXPECT_EQ(time_left(10, 100, 100), "");
+}
+
 }  // namespace
 }  // namespace ft::cli

@@ -22,30 +22,49 @@ std::string group_of(const Key& key) {
 
 std::string flag_help(const Key& key) { return fmt::format("{} (default: {})", key.help, default_text(key)); }
 
+// A flag of a list that is given once may also hold all of it, as JSON.
+std::string text_of(const ModelFlags::Flag& flag) {
+    if (flag.key->kind != Kind::list) return flag.text;
+    return flag.texts.size() == 1 ? flag.texts.front() : list_text(flag.texts);
+}
+
+CLI::Option* add_flag_of(CLI::App& app, ModelFlags::Flag& flag) {
+    const Key& key = *flag.key;
+    if (key.kind == Kind::boolean) return app.add_flag(key.flag, flag.text, flag_help(key));
+    if (key.kind != Kind::list)
+        return app.add_option(key.flag, flag.text, flag_help(key))->type_name(key.value_name);
+    return app.add_option(key.flag, flag.texts, flag_help(key) + "; may be given often")
+        ->type_name(key.value_name)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 Sources sources_of(const ModelFlags& flags) {
     Sources sources;
     if (flags.config_option->count() > 0) sources.config_path = flags.config_path;
     sources.environment = process_environment();
     sources.assignments = flags.assignments;
     if (flags.model_option->count() > 0)
-        sources.flags.push_back({find_key("model.path"), "MODEL", flags.model});
+        sources.flags.push_back({find_key("model.path"),
+                                 flags.model_option->get_lnames().empty() ? "MODEL" : "--model",
+                                 flags.model});
     for (const auto& flag : flags.flags)
-        if (flag->option->count() > 0) sources.flags.push_back({flag->key, flag->key->flag, flag->text});
+        if (flag->option->count() > 0) sources.flags.push_back({flag->key, flag->key->flag, text_of(*flag)});
     return sources;
 }
 
 }  // namespace
 
-std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use) {
+std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgument argument) {
     auto flags = std::make_shared<ModelFlags>();
-    flags->model_option =
-        app.add_option("model", flags->model, "the model's GGUF file; of a split model any part")
-            ->type_name("MODEL.gguf");
+    const bool positional = argument == ModelArgument::positional;
+    flags->model_option = app.add_option(positional ? "model" : "-m,--model", flags->model,
+                                         "the model's GGUF file; of a split model any part")
+                              ->type_name(positional ? "MODEL.gguf" : "FILE");
     const auto add = [&](const Key& key) {
-        auto flag = std::make_unique<ModelFlags::Flag>(ModelFlags::Flag{&key, nullptr, ""});
-        flag->option = app.add_option(key.flag, flag->text, flag_help(key))
-                           ->type_name(key.value_name)
-                           ->group(group_of(key));
+        auto flag = std::make_unique<ModelFlags::Flag>(ModelFlags::Flag{&key, nullptr, "", {}});
+        flag->option = add_flag_of(app, *flag)->group(group_of(key));
         flags->flags.push_back(std::move(flag));
     };
     for (const Key& key : keys())

@@ -36,13 +36,18 @@ struct ModelFlags {
         const Key* key;
         CLI::Option* option;
         std::string text;
+        std::vector<std::string> texts;  // of a list, whose flag may be given often
     };
     std::vector<std::unique_ptr<Flag>> flags;  // unique_ptr: the parser keeps the addresses of the texts
     CLI::Option* model_option = nullptr;
     CLI::Option* config_option = nullptr;
 };
 
-std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use);
+// How a command is told its model: by the argument MODEL, or by --model where its argument is something else.
+enum class ModelArgument { positional, flag };
+
+std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use,
+                                            ModelArgument argument = ModelArgument::positional);
 
 // The model that a command works on, and the settings in force.
 struct ModelChoice {

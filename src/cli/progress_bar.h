@@ -17,8 +17,8 @@ class ProgressBar {
     ~ProgressBar();  // clears the line
 
     bool on_terminal() const { return on_terminal_; }
-    // Cheap: draws ten times a second at most.
-    void update(uint64_t done, uint64_t total);
+    // Cheap: draws ten times a second at most. note: what stands behind the bar.
+    void update(uint64_t done, uint64_t total, const std::string& note = "");
 
  private:
     std::string what_;
@@ -30,5 +30,8 @@ class ProgressBar {
 
 // "loading [#####     ]  48 %"
 std::string progress_line(const std::string& what, uint64_t done, uint64_t total);
+
+// ", 2 min left", by what `spent` has done; "" where that says too little.
+std::string time_left(Seconds spent, uint64_t done, uint64_t total);
 
 }  // namespace ft::cli

@@ -1,5 +1,7 @@
 #include "cli/reply.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/interrupt.h"
@@ -11,7 +13,7 @@
 #include "device/cpu.h"
 #include "device/foreign_cpu.h"
 #include "engine/machine_profile.h"
-#include "text/text_stream.h"
+#include "text/answer_text.h"
 
 namespace ft::cli {
 
@@ -19,7 +21,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     const ForeignCpu watch;
     const CacheStats before = model.engine->expert_stats();
     AnswerPrinter printer(style, prompt.inside_thinking, write_out);
-    TextStream stream(*model.tokenizer, false);
+    AnswerText text(*model.tokenizer, false, model.stop);
     std::optional<ProgressBar> bar(std::in_place, "reading the prompt");
     AnswerRequest request;
     request.prompt = prompt.ids;
@@ -33,7 +35,9 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     if (bar->on_terminal())
         request.on_prompt = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
     model.sequence->keep_prefix_of(prompt.ids);
-    const auto is_end = [&](int32_t id) { return model.tokenizer->is_end(id); };
+    const auto is_end = [&](int32_t id) {
+        return std::find(model.end_ids.begin(), model.end_ids.end(), id) != model.end_ids.end();
+    };
     LiveStats live(style.live_stats);
     int64_t n_emitted = 0;
     Seconds first = 0;
@@ -47,12 +51,13 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     const auto emit = [&](int32_t id) {
         bar.reset();
         show_live();
-        return printer.push(stream.push(id));
+        return printer.push(text.push(id)) && !text.stopped();
     };
     Expected<Answer> answer = generate(*model.sequence, request, is_end, emit);
     bar.reset();
-    const bool finished = printer.push(stream.finish()) && printer.finish();
+    const bool finished = printer.push(text.finish()) && printer.finish();
     if (!answer) return answer.error();
+    if (text.stopped()) answer->end = AnswerEnd::stop_text;
     if (!finished) answer->end = AnswerEnd::unheard;
     answer->timings.load_ms = model.engine->load_ms();
     answer->timings.forecast = forecast_of(*model.engine);

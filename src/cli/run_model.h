@@ -19,6 +19,8 @@ struct RunModel {
     std::string name;   // general.name, else the file's
     Settings settings;  // with the file's advice
     SamplerParams sampling;
+    std::vector<std::string> stop;  // texts that end an answer
+    std::vector<int32_t> end_ids;   // tokens that do; none with ignore_eos
     std::unique_ptr<Tokenizer> tokenizer;
     std::optional<ChatTemplate> chat_template;  // not with --raw
     std::unique_ptr<Engine> engine;
@@ -27,12 +29,5 @@ struct RunModel {
 };
 
 Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw);
-
-// general.sampling.* of the file, where the user chose nothing; advice outside a setting's range is left out
-// with a warning.
-void take_advice(Settings& settings, const Gguf& file);
-
-// A seed is drawn where none is set.
-SamplerParams sampler_params(const Settings& settings);
 
 }  // namespace ft::cli

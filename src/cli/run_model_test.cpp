@@ -71,6 +71,41 @@ TEST(RunModel, ASeedDecidesTheAnswer) {
     EXPECT_NE(answered(model, prompt).answer.ids, one.answer.ids);
 }
 
+TEST(RunModel, AStopTextEndsTheAnswerBeforeIt) {
+    const Reply whole = [] {
+        RunModel model = loaded(demo());
+        return answered(model, raw_prompt(*model.tokenizer, "The expert"));
+    }();
+    ASSERT_GT(whole.text.size(), 12u);
+    const std::string stop = whole.text.substr(5, 6);
+    RunModel model = loaded(demo({"inference.stop=" + stop}));
+    const Reply cut = answered(model, raw_prompt(*model.tokenizer, "The expert"));
+    EXPECT_EQ(cut.text, whole.text.substr(0, whole.text.find(stop)));
+    EXPECT_STREQ(finish_reason(cut.answer.end), "stop");
+}
+
+TEST(RunModel, WithoutItsEndTheModelGoesOn) {
+    RunModel ends = loaded(demo({"inference.max_tokens=200"}));
+    Conversation chat(*ends.chat_template, *ends.tokenizer, std::nullopt);
+    chat.add_user(k_question);
+    const Expected<Prompt> prompt = chat.prompt();
+    ASSERT_TRUE(prompt);
+    ASSERT_STREQ(finish_reason(answered(ends, *prompt).answer.end), "stop");
+    RunModel model = loaded(demo({"inference.max_tokens=200", "inference.ignore_eos=true"}));
+    const Reply reply = answered(model, *prompt);
+    EXPECT_STREQ(finish_reason(reply.answer.end), "length");
+    for (const int32_t id : reply.answer.ids) EXPECT_FALSE(model.tokenizer->is_end(id));
+}
+
+TEST(RunModel, ABiasThatCannotBeIsRefused) {
+    for (const char* bias : {"x+1", "5", "5+", "5+x", "5+inf", "999999+1", "-1+1"}) {
+        const Expected<RunModel> model =
+            load_run_model(demo({std::string("inference.logit_bias=") + bias}), false);
+        ASSERT_FALSE(model) << bias;
+        EXPECT_NE(model.error().what.find("inference.logit_bias"), std::string::npos) << bias;
+    }
+}
+
 TEST(RunModel, JsonHasTheNamesOfTheContract) {
     RunModel model = loaded(demo({"inference.max_tokens=3"}));
     const auto json =

@@ -1,16 +1,17 @@
 #include "config/keys.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
+#include <array>
 #include <limits>
+#include <utility>
+
+#include "config/sampling_keys.h"
 
 namespace ft {
 
 namespace {
 
-constexpr Key k_keys[] = {
+constexpr Key k_first_keys[] = {
     {.section = "model",
      .name = "path",
      .kind = Kind::path,
@@ -222,82 +223,6 @@ constexpr Key k_keys[] = {
      .help = "threads that compute; auto is one for each physical core",
      .example = "8"},
     {.section = "inference",
-     .name = "temperature",
-     .kind = Kind::number,
-     .least = 0,
-     .most = 100,
-     .fallback = "0.7",
-     .flag = "--temp",
-     .value_name = "X",
-     .model_key = "general.sampling.temp",
-     .help = "how freely the next token is chosen; 0 always takes the likeliest",
-     .example = "0.7"},
-    {.section = "inference",
-     .name = "top_k",
-     .kind = Kind::integer,
-     .least = 0,
-     .most = std::numeric_limits<int32_t>::max(),
-     .fallback = "0",
-     .flag = "--top-k",
-     .value_name = "N",
-     .model_key = "general.sampling.top_k",
-     .help = "choose among the N likeliest tokens; 0 is all",
-     .example = "40"},
-    {.section = "inference",
-     .name = "top_p",
-     .kind = Kind::number,
-     .least = 0,
-     .most = 1,
-     .fallback = "0.9",
-     .flag = "--top-p",
-     .value_name = "X",
-     .model_key = "general.sampling.top_p",
-     .help = "choose among the likeliest tokens that together have this probability; 1 is all",
-     .example = "0.9"},
-    {.section = "inference",
-     .name = "min_p",
-     .kind = Kind::number,
-     .least = 0,
-     .most = 1,
-     .fallback = "0",
-     .flag = "--min-p",
-     .value_name = "X",
-     .model_key = "general.sampling.min_p",
-     .help = "leave out tokens less probable than this share of the likeliest one; 0 leaves out none",
-     .example = "0.05"},
-    {.section = "inference",
-     .name = "repetition_penalty",
-     .kind = Kind::number,
-     .least = 0.01,
-     .most = 100,
-     .fallback = "1.1",
-     .flag = "--repeat-penalty",
-     .value_name = "X",
-     .model_key = "general.sampling.penalty_repeat",
-     .help = "makes tokens less likely that came lately; 1 is off",
-     .example = "1.1"},
-    {.section = "inference",
-     .name = "repeat_last_n",
-     .kind = Kind::integer,
-     .least = -1,
-     .most = std::numeric_limits<int32_t>::max(),
-     .fallback = "64",
-     .flag = "--repeat-last-n",
-     .value_name = "N",
-     .model_key = "general.sampling.penalty_last_n",
-     .help = "tokens that the repetition penalty looks back on, the prompt's included; 0 is none, -1 is all",
-     .example = "64"},
-    {.section = "inference",
-     .name = "seed",
-     .kind = Kind::integer,
-     .least = -1,
-     .fallback = "auto",
-     .flag = "--seed",
-     .value_name = "N",
-     .help =
-         "the same seed and prompt give the same answer; auto and -1 draw one, which /stats and --json show",
-     .example = "42"},
-    {.section = "inference",
      .name = "max_tokens",
      .kind = Kind::integer,
      .least = 1,
@@ -383,74 +308,16 @@ constexpr Key k_keys[] = {
      .example = "hide"},
 };
 
-std::string number_text(double value) { return fmt::format("{}", value); }
-
-Error not_allowed(const Key& key, std::string_view name, std::string_view text) {
-    return Error{Code::invalid,
-                 fmt::format("{} takes {}, not \"{}\"", name, allowed_values(key), printable(text)), ""};
+// The rows of a section stand together, whichever list they are in.
+template <size_t... N>
+constexpr auto joined(const Key (&... lists)[N]) {
+    std::array<Key, (N + ...)> all{};
+    size_t at = 0;
+    (std::copy(std::begin(lists), std::end(lists), all.begin() + std::exchange(at, at + N)), ...);
+    return all;
 }
 
-bool in_range(const Key& key, double value) { return value >= key.least && value <= key.most; }
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-std::optional<bool> parse_boolean(std::string_view text) {
-    if (text == "true" || text == "yes" || text == "on") return true;
-    if (text == "false" || text == "no" || text == "off") return false;
-    return std::nullopt;
-}
-
-std::optional<SettingValue> parse_scalar(const Key& key, std::string_view text) {
-    switch (key.kind) {
-        case Kind::number: {
-            const auto value = parse_number<double>(text);
-            if (!value || !std::isfinite(*value) || !in_range(key, *value)) return std::nullopt;
-            return *value;
-        }
-        case Kind::integer: {
-            const auto value = parse_number<int64_t>(text);
-            if (!value || !in_range(key, static_cast<double>(*value))) return std::nullopt;
-            return *value;
-        }
-        case Kind::boolean: {
-            const auto value = parse_boolean(text);
-            if (!value) return std::nullopt;
-            return *value;
-        }
-        case Kind::choice: {
-            const std::vector<std::string> words = choices(key);
-            if (std::find(words.begin(), words.end(), text) == words.end()) return std::nullopt;
-            return std::string(text);
-        }
-        case Kind::text:
-            return std::string(text);
-        case Kind::path: {
-            const char* home = std::getenv("HOME");
-            if (text.starts_with("~/") && home) return std::string(home) + std::string(text.substr(1));
-            if (text.empty() || text.find('\0') != std::string_view::npos) return std::nullopt;
-            return std::string(text);
-        }
-    }
-    return std::nullopt;
-}
-
-// In quotes; what printable() writes out is an escape sequence of YAML too.
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') (out += '\\') += c;
-        else if (c == '\n') out += "\\n";
-        else if (c == '\t') out += "\\t";
-        else out += c;
-    }
-    return printable(out, std::string::npos) + "\"";
-}
+constexpr auto k_keys = joined(k_first_keys, k_sampling_keys);
 
 }  // namespace
 
@@ -463,46 +330,6 @@ std::string environment_name(const Key& key) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
     return name;
-}
-
-std::vector<std::string> choices(const Key& key) {
-    std::vector<std::string> words;
-    std::string_view rest = key.choices;
-    while (!rest.empty()) {
-        const size_t end = std::min(rest.find('|'), rest.size());
-        words.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return words;
-}
-
-std::string allowed_values(const Key& key) {
-    const std::string or_auto = takes_auto(key) ? " or auto" : "";
-    const auto range = [&](const char* what) {
-        // 2147483647 as an upper end says nothing to a reader
-        if (key.most >= std::numeric_limits<int32_t>::max())
-            return fmt::format("{} of at least {}{}", what, number_text(key.least), or_auto);
-        return fmt::format("{} from {} to {}{}", what, number_text(key.least), number_text(key.most),
-                           or_auto);
-    };
-    switch (key.kind) {
-        case Kind::number:
-            return range("a number");
-        case Kind::integer:
-            return range("an integer");
-        case Kind::boolean:
-            return "true or false" + or_auto;
-        case Kind::choice: {
-            std::string text;
-            for (const std::string& word : choices(key)) text += text.empty() ? word : ", " + word;
-            return "one of " + text + or_auto;
-        }
-        case Kind::text:
-            return "a text";
-        case Kind::path:
-            return "the path of a file";
-    }
-    return "";
 }
 
 bool takes_auto(const Key& key) {
@@ -538,22 +365,6 @@ std::vector<std::string> key_names(std::string_view section) {
     for (const Key& key : k_keys)
         if (key.section == section) names.emplace_back(key.name);
     return names;
-}
-
-Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name,
-                                                  std::string_view text) {
-    if (text == "null" || (text == "auto" && takes_auto(key))) return std::optional<SettingValue>();
-    std::optional<SettingValue> value = parse_scalar(key, text);
-    if (!value) return not_allowed(key, name, text);
-    return value;
-}
-
-std::string yaml_text(const SettingValue& value, Kind kind) {
-    if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-    if (const int64_t* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
-    if (const double* number = std::get_if<double>(&value)) return number_text(*number);
-    const std::string& text = std::get<std::string>(value);
-    return kind == Kind::choice ? text : quoted(text);
 }
 
 }  // namespace ft

@@ -16,7 +16,8 @@
 
 namespace ft {
 
-enum class Kind { number, integer, boolean, choice, text, path };
+// list: texts. A file gives them as a YAML list, the other ways as one text or as a JSON list of texts.
+enum class Kind { number, integer, boolean, choice, text, path, list };
 
 // Which commands take the row's flag: all that load a model, or only those that answer prompts. The other
 // ways (file,
@@ -41,7 +42,7 @@ struct Key {
     const char* example = "";  // a value for docs/settings.md
 };
 
-using SettingValue = std::variant<bool, int64_t, double, std::string>;
+using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 
 std::span<const Key> keys();
 
@@ -62,6 +63,9 @@ std::vector<std::string> key_names(std::string_view section);
 // is how the user called the key (a flag, a variable, a dotted key) and begins the sentence.
 Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name,
                                                   std::string_view text);
+
+// A value of a list as parse_value() takes it: a JSON list.
+std::string list_text(const std::vector<std::string>& texts);
 
 // As YAML; parse_value() and a YAML reader give the same value back.
 std::string yaml_text(const SettingValue& value, Kind kind);

@@ -32,7 +32,7 @@ TEST(Keys, EveryRowIsCompleteAndItsDefaultAndExampleAreAllowed) {
         if (*key.flag) {
             EXPECT_TRUE(flags.insert(key.flag).second) << key.flag << " stands twice";
             EXPECT_TRUE(std::string_view(key.flag).starts_with("--"));
-            EXPECT_NE(std::string_view(key.value_name), "") << name;
+            EXPECT_EQ(std::string_view(key.value_name).empty(), key.kind == Kind::boolean) << name;
         }
         if (key.kind == Kind::choice) {
             EXPECT_GT(choices(key).size(), 1u) << name;
@@ -89,6 +89,17 @@ TEST(ParseValue, TextsAndPaths) {
               fmt::format("\"{}/m.gguf\"", std::getenv("HOME") ? std::getenv("HOME") : "~"));
     EXPECT_EQ(parsed(path, "a~/m.gguf"), "\"a~/m.gguf\"");
     EXPECT_EQ(parsed(path, ""), "NAME takes the path of a file, not \"\"");
+}
+
+TEST(ParseValue, Lists) {
+    const Key list = {.section = "s", .name = "k", .kind = Kind::list};
+    EXPECT_EQ(parsed(list, "User:"), "[\"User:\"]");
+    EXPECT_EQ(parsed(list, R"(["\n", "a \"b\"", "停"])"), R"(["\n","a \"b\"","停"])");
+    EXPECT_EQ(parsed(list, "[]"), "[]");
+    EXPECT_EQ(parsed(list, "null"), "none");
+    for (const char* text : {"", "[1]", "[\"\"]", "[\"a\"", "[null]", "[[]]"})
+        EXPECT_EQ(parsed(list, text),
+                  fmt::format("NAME takes a list of texts, none of them empty, not \"{}\"", text));
 }
 
 }  // namespace

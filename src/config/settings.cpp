@@ -49,6 +49,7 @@ Status assign(Settings& settings, const Key& key, std::string_view name, std::st
 }
 
 std::string_view form_name(YamlEntry::Form form) {
+    if (form == YamlEntry::Form::nested_list) return "a list of other things than texts";
     return form == YamlEntry::Form::list ? "a list" : "a map";
 }
 
@@ -84,7 +85,10 @@ Status take_entry(Settings& settings, const YamlEntry& entry, const std::string&
         return Error{Code::invalid, fmt::format("{} is given twice, first on line {}", name, earlier),
                      "Keep one of them."};
     earlier = entry.line;
-    if (entry.form == YamlEntry::Form::list || entry.form == YamlEntry::Form::map)
+    const bool takes_list = (*key)->kind == Kind::list;
+    if (takes_list && entry.form == YamlEntry::Form::list)
+        return assign(settings, **key, name, list_text(entry.items), place);
+    if (entry.form != YamlEntry::Form::scalar && entry.form != YamlEntry::Form::null)
         return Error{Code::invalid,
                      fmt::format("{} takes {}, not {}", name, allowed_values(**key), form_name(entry.form)),
                      ""};
@@ -183,6 +187,10 @@ int64_t Settings::integer(std::string_view name) const { return held<int64_t>(en
 bool Settings::boolean(std::string_view name) const { return held<bool>(entry(name).value); }
 const std::string& Settings::text(std::string_view name) const {
     return held<std::string>(entry(name).value);
+}
+std::vector<std::string> Settings::list(std::string_view name) const {
+    if (!has(name)) return {};
+    return held<std::vector<std::string>>(entry(name).value);
 }
 
 std::vector<std::pair<std::string, std::string>> process_environment() {

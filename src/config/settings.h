@@ -39,7 +39,8 @@ class Settings {
     double number(std::string_view name) const;
     int64_t integer(std::string_view name) const;
     bool boolean(std::string_view name) const;
-    const std::string& text(std::string_view name) const;  // choice, text, path
+    const std::string& text(std::string_view name) const;        // choice, text, path
+    std::vector<std::string> list(std::string_view name) const;  // of one that has no value: none
 
     bool has(std::string_view name) const;                   // false: none, or auto
     bool given(std::string_view name) const;                 // the user chose a value

@@ -113,6 +113,25 @@ TEST(Settings, TheModelsAdviceStandsBetweenUserAndDefault) {
     EXPECT_EQ(settings->number("inference.top_p"), 0.9);
 }
 
+TEST(Settings, Lists) {
+    const ConfigFile file(
+        "inference:\n  stop: [\"\\n\\n\", User]\n  dry_sequence_breakers:\n    - a b\n    - '12'\n");
+    Sources sources{.config_path = file.path(), .assignments = {"inference.logit_bias=1+2"}};
+    Expected<Settings> settings = load_settings(sources);
+    ASSERT_TRUE(settings) << settings.error().what;
+    EXPECT_EQ(settings->list("inference.stop"), (std::vector<std::string>{"\n\n", "User"}));
+    EXPECT_EQ(settings->list("inference.dry_sequence_breakers"), (std::vector<std::string>{"a b", "12"}));
+    EXPECT_EQ(settings->list("inference.logit_bias"), (std::vector<std::string>{"1+2"}));
+    sources.flags = {flag("inference.stop", "[\"x\", \"y\"]")};
+    settings = load_settings(sources);
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->list("inference.stop"), (std::vector<std::string>{"x", "y"}));
+    EXPECT_TRUE(load_settings({})->list("inference.stop").empty());
+    expect_all(file_refusal("inference:\n  stop: [a, [b]]\n"), {"list", "line 2"});
+    expect_all(file_refusal("inference:\n  stop: [a, {b: c}]\n"), {"list", "line 2"});
+    expect_all(file_refusal("inference:\n  stop: {a: b}\n"), {"inference.stop", "a map", "line 2"});
+}
+
 TEST(Settings, FileRefusals) {
     expect_all(file_refusal("inference:\n  top_kk: 8\n"), {"top_kk", "top_k", "line 2"});
     expect_all(file_refusal("inference:\n  top_k: 8\n  tempreature: 1\n"),
@@ -149,7 +168,8 @@ TEST(Settings, AssignmentAndEnvironmentRefusals) {
 TEST(SettingsYaml, GivenBackAsAFileItIsTheSameSettings) {
     const Expected<Settings> first =
         load_settings({.assignments = {"inference.system=a \"b\"\\ #c\nd: 用", "model.path=/m x.gguf"},
-                       .flags = {flag("inference.temperature", "0.25"), flag("inference.think", "off")}});
+                       .flags = {flag("inference.temperature", "0.25"), flag("inference.think", "off"),
+                                 flag("inference.stop", "a \"b\"\n")}});
     ASSERT_TRUE(first);
     const std::string text = settings_yaml(*first);
     expect_all(text,
@@ -161,6 +181,7 @@ TEST(SettingsYaml, GivenBackAsAFileItIsTheSameSettings) {
     EXPECT_EQ(without_comments(settings_yaml(*second)), without_comments(text));
     EXPECT_FALSE(second->given("inference.top_p"));
     EXPECT_EQ(second->text("inference.system"), "a \"b\"\\ #c\nd: 用");
+    EXPECT_EQ(second->list("inference.stop"), (std::vector<std::string>{"a \"b\"\n"}));
     EXPECT_EQ(second->number("inference.temperature"), 0.25);
     EXPECT_EQ(second->text("inference.think"), "off");
 }

@@ -89,6 +89,7 @@ class Flattener : public YAML::EventHandler {
             return fail(mark, "tags (!name) are not allowed in settings");
         if (tag == "!" && !quote_is_closed(text_, static_cast<size_t>(mark.pos), key_column_))
             return fail(mark, "not valid YAML: the quotation mark is never closed");
+        if (depth_ == 3 && in_list()) return take_item(form, text);
         if (depth_ > 2 || (depth_ == 2 && !in_map_)) return;
         if (depth_ == 0) {
             if (form != YamlEntry::Form::null) fail(mark, "sections are expected here (`inference:`)");
@@ -104,9 +105,22 @@ class Flattener : public YAML::EventHandler {
         } else if (depth_ == 1) {
             take_section(form);
         } else {
-            file.entries.push_back({*section_, *key_, form, text, line});
+            file.entries.push_back({*section_, *key_, form, text, line, {}});
             key_.reset();
         }
+    }
+
+    // Inside the value of the last key; there is none where the file was refused already.
+    bool in_list() const {
+        if (!in_map_ || file.entries.empty()) return false;
+        const YamlEntry::Form form = file.entries.back().form;
+        return form == YamlEntry::Form::list || form == YamlEntry::Form::nested_list;
+    }
+
+    void take_item(YamlEntry::Form form, const std::string& text) {
+        YamlEntry& list = file.entries.back();
+        if (form == YamlEntry::Form::scalar) list.items.push_back(text);
+        else list.form = YamlEntry::Form::nested_list;
     }
 
     void take_section(YamlEntry::Form form) {

@@ -10,12 +10,13 @@
 namespace ft {
 
 struct YamlEntry {
-    enum class Form { scalar, null, list, map };
+    enum class Form { scalar, null, list, map, nested_list };
     std::string section;
     std::string key;
     Form form;
-    std::string text;  // of a scalar
-    int line;          // of the key, from 1
+    std::string text;                     // of a scalar
+    int line;                             // of the key, from 1
+    std::vector<std::string> items = {};  // of a list: its scalars, in order
 };
 
 struct YamlSection {

@@ -31,7 +31,7 @@ TEST(YamlFile, SectionsKeysAndLines) {
     for (const YamlEntry& e : file->entries)
         seen += fmt::format("{}.{}:{}={}/{} ", e.section, e.key, e.line, e.text, static_cast<int>(e.form));
     EXPECT_EQ(seen,
-              "model.path:3=a: b/0 inference.top_k:4=3/0 inference.seed:4=/1 last.list:7=/2 last.map:8=/3 "
+              "model.path:3=a: b/0 inference.top_k:4=3/0 inference.seed:4=/1 last.list:7=/4 last.map:8=/3 "
               "last.after:9=x/0 ");
 }
 

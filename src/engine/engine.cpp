@@ -156,6 +156,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.ram_budget = options.ram_budget;
     settings.cpu_offload = options.cpu_offload;
     settings.n_ctx = n_ctx;
+    settings.n_sequences = options.steps.batch_size;
     settings.chunk = options.chunk;
     settings.n_sequences = options.steps.batch_size;
     settings.pool_tokens = options.kv.pool_tokens;

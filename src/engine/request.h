@@ -65,7 +65,7 @@ struct RequestRecord {
 struct TokenEvent {
     int choice = 0;
     int32_t id = 0;
-    std::string_view text;                    // whole characters; what may begin a stop text waits
+    std::string_view text = {};               // whole characters; what may begin a stop text waits
     const TokenLogprobs* logprobs = nullptr;  // where they were asked for
 };
 
@@ -73,9 +73,9 @@ struct TokenEvent {
 struct ChoiceEnd {
     int choice = 0;
     FinishReason reason = FinishReason::stop;
-    std::string_view text;         // what still waited
-    std::string_view stop_text;    // the stop text that ended it; "" where none did
-    const Error* error = nullptr;  // reason error: why
+    std::string_view text = {};       // what still waited
+    std::string_view stop_text = {};  // the stop text that ended it; "" where none did
+    const Error* error = nullptr;     // reason error: why
 };
 
 // Whom a request tells. Called on the engine's thread, which must not be kept waiting; what the events refer

@@ -1,21 +1,29 @@
 // The next token from the logits. In this order, which is the one users know from llama.cpp:
-//   1. repetition penalty: logits of the tokens among the last repeat_last_n are divided by it (above 0) or
-//   multiplied
-//      with it (below 0), once each (Keskar et al., "CTRL", 2019, with the sign handled)
-//   2. top-k: the k largest logits                                       (0: all)
-//   3. top-p: of these the fewest, likeliest first, whose probabilities sum to at least p   (1: all)
-//   4. min-p: of these the ones at least min_p times as probable as the likeliest           (0: all)
-//   5. temperature: a draw from softmax(logits / temperature) of what is left
-// Probabilities in 3 and 4 are those of temperature 1. Temperature 0 takes the largest logit after step 1 at
-// once. Equal logits: the lower id comes first, everywhere. Nothing here depends on the C library's functions
-// or on the CPU.
+//    1. logit bias                                     added to the logits
+//    2. repetition, frequency and presence penalty     penalties.h
+//    3. DRY                                            dry.h
+//    4. top-n-sigma                                    truncation.h, and so on to 9
+//    5. top-k
+//    6. typical
+//    7. top-p
+//    8. min-p
+//    9. XTC, with the probability xtc_probability
+//   10. temperature: a draw from softmax(logits / temperature) of what is left
+// Probabilities in 6 to 9 are those of temperature 1. Temperature 0 takes the largest logit after step 3 at
+// once. With mirostat 2, mirostat.h takes the place of 4 to 10. Equal logits: the lower id comes first,
+// everywhere. Nothing here depends on the C library's functions or on the CPU.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/error.h"
+#include "sample/dry.h"
+#include "sample/mirostat.h"
+#include "sample/penalties.h"
 
 namespace ft {
 
@@ -26,24 +34,40 @@ struct LogitBias {
 };
 
 struct SamplerParams {
-    float temperature = 0.7f;  // >= 0
-    int top_k = 0;
-    float top_p = 0.9f;
-    float min_p = 0;
+    float temperature = 0.7f;     // >= 0
+    int top_k = 0;                // 0: all
+    float top_p = 0.9f;           // 1: all
+    float min_p = 0;              // 0: all
     float repeat_penalty = 1.1f;  // > 0
-    int repeat_last_n = 64;       // -1: all tokens so far
+    int repeat_last_n = 64;       // of all three penalties; -1: all tokens so far
     uint64_t seed = 0;
-    std::vector<LogitBias> logit_bias = {};  // before everything else; several of one id add up
+    std::vector<LogitBias> logit_bias = {};  // several of one id add up
+    float frequency_penalty = 0;
+    float presence_penalty = 0;
+    DryParams dry = {};
+    float top_n_sigma = -1;     // 0 and less: all
+    float typical_p = 1;        // 1: all
+    float xtc_probability = 0;  // 0: never
+    float xtc_threshold = 0.1f;
+    bool mirostat = false;   // 2, the only one there is
+    float mirostat_tau = 5;  // bits
+    float mirostat_eta = 0.1f;
 };
 
 // An error where no choice among these logits would mean anything: one is NaN, or the largest is infinite.
 // Single ones may be -infinity.
 Status check_finite(std::span<const float> logits);
 
-// One sequence's. Owner: the thread that runs the sequence.
+// What a draw works in: one serves any number of samplers of one thread, one after the other.
+struct SampleScratch;
+std::shared_ptr<SampleScratch> make_sample_scratch();
+
+// One sequence's. Owner: the thread that runs the sequence. It is to be kept as long as the sequence is, also
+// while that is paused: penalties, DRY and mirostat depend on what came before.
 class Sampler {
  public:
-    explicit Sampler(SamplerParams params);
+    // scratch: nothing for one of its own (28 bytes for each token of the vocabulary).
+    explicit Sampler(SamplerParams params, std::shared_ptr<SampleScratch> scratch = nullptr);
 
     const SamplerParams& params() const { return params_; }
 
@@ -51,34 +75,19 @@ class Sampler {
     void accept(int32_t id);
 
     // The id of the next token; logits [n_vocab], not empty. position is that of the token chosen; the random
-    // number depends on (seed, choice, position) alone. O(n_vocab): never a whole sort.
-    // An error: that of check_finite().
+    // numbers depend on (seed, choice, position) alone. To be called once for each token. O(n_vocab): never a
+    // whole sort. An error: that of check_finite().
     Expected<int32_t> sample(std::span<const float> logits, uint64_t position, uint64_t choice = 0);
 
  private:
-    struct Candidate {
-        double logit;
-        int32_t id;
-    };
-    static bool before(const Candidate& a, const Candidate& b);
-
-    void add_bias();
-    void penalise();
-    int32_t likeliest() const;
-    void collect_candidates();
-    void keep_top_k();
-    void keep_top_p();
-    void keep_min_p();
-    double weigh(double highest, double temperature);  // fills weights_, gives their sum
-    int32_t draw(uint64_t position, uint64_t choice);
+    bool greedy() const;
+    void truncate(uint64_t position, uint64_t choice);
 
     SamplerParams params_;
-    std::vector<int32_t> recent_;  // the last repeat_last_n ids; a ring once it is full
-    size_t oldest_ = 0;
-    std::vector<float> logits_;  // scratch
-    std::vector<int32_t> distinct_;
-    std::vector<Candidate> candidates_;
-    std::vector<double> weights_;
+    Penalties penalties_;
+    Dry dry_;
+    std::optional<Mirostat> mirostat_;
+    std::shared_ptr<SampleScratch> scratch_;
 };
 
 }  // namespace ft

@@ -217,6 +217,71 @@ TEST(Sampler, BiasIsAddedBeforeThePenaltyAndMayForbid) {
     EXPECT_EQ(draws(params, {0, 50, 0}, 100).count(1), 0u);
 }
 
+TEST(Sampler, TheChainRunsInItsOrder) {
+    SamplerParams params = plain(0);
+    params.dry = {.multiplier = 1, .base = 2, .allowed_length = 1, .last_n = -1, .breakers = {}};
+    params.repeat_penalty = 2;
+    Sampler sampler(params);
+    for (const int32_t id : {0, 1, 0}) sampler.accept(id);
+    EXPECT_EQ(*sampler.sample(std::vector<float>{0, 4, 1.25f}, 0), 2);  // 4 / 2 - 1, not (4 - 1) / 2
+    EXPECT_EQ(*sampler.sample(std::vector<float>{0, 4, 0.75f}, 0), 1);
+
+    params = plain(1);  // top-n-sigma leaves 0 alone (see truncation_test), top-k would leave two
+    params.top_n_sigma = 1;
+    params.top_k = 2;
+    EXPECT_EQ(draws(params, {0, 2, 0, -2}, 50).size(), 1u);
+}
+
+TEST(Sampler, XtcComesAsOftenAsItIsSaidTo) {
+    SamplerParams params = plain(1);
+    params.xtc_threshold = 0.1f;
+    const std::vector<float> logits = {2, 1, -3};  // 0 and 1 are top choices
+    for (const float probability : {0.0f, 0.25f, 1.0f}) {
+        params.xtc_probability = probability;
+        const double share = draws(params, logits, 4000)[0] / 4000.0;
+        EXPECT_NEAR(share, 0.727 * (1 - static_cast<double>(probability)), 0.03);  // e^2 / (e^2 + e + e^-3)
+    }
+}
+
+TEST(Sampler, MirostatTakesThePlaceOfTheTruncations) {
+    SamplerParams params = plain(1);
+    params.mirostat = true;
+    params.mirostat_tau = 20;  // leaves everything
+    params.mirostat_eta = 0;
+    params.top_k = 1;
+    params.top_p = 0;
+    const std::vector<float> logits = {1, 0, -1, 2};
+    EXPECT_EQ(draws(params, logits, 200), draws(plain(1), logits, 200));
+    params.temperature = 0;
+    EXPECT_EQ(*Sampler(params).sample(logits, 0), 3);
+}
+
+TEST(Sampler, OneScratchServesManySamplers) {
+    const auto scratch = make_sample_scratch();
+    const std::vector<float> small = random_logits(100, 1, 1), large = random_logits(300, 2, 1);
+    SamplerParams params = plain(1);
+    params.top_k = 40;
+    Sampler a(params, scratch), b(params, scratch);
+    for (uint64_t position = 0; position < 20; position++) {
+        EXPECT_EQ(*a.sample(small, position), *Sampler(params).sample(small, position));
+        EXPECT_EQ(*b.sample(large, position), *Sampler(params).sample(large, position));
+    }
+}
+
+// Answers that were made with a seed are made again: these ids came from the first version of the chain.
+TEST(Sampler, DrawsOfASeedStayTheSame) {
+    const std::vector<float> logits = random_logits(4096, 11, 2);
+    SamplerParams params{.seed = 42};
+    Sampler sampler(params);
+    std::vector<int32_t> ids;
+    for (uint64_t position = 0; position < 12; position++) {
+        ids.push_back(*sampler.sample(logits, position));
+        sampler.accept(ids.back());
+    }
+    EXPECT_EQ(ids,
+              (std::vector<int32_t>{922, 2693, 1203, 654, 3437, 2869, 3297, 3148, 1213, 137, 1433, 545}));
+}
+
 TEST(Sampler, PenaltyForgetsWhatIsOlderThanItsWindow) {
     const std::vector<float> logits = {4, 3, 0, 0, 0};
     const auto greedy_after = [&](int window, std::initializer_list<int32_t> ids) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ft::cli {
+namespace ft {
 
 struct Piece {
     bool thinking;
@@ -33,4 +33,4 @@ class ThinkFilter {
 // Whether a rendered prompt ends inside an open <think>.
 bool opens_thinking(std::string_view prompt);
 
-}  // namespace ft::cli
+}  // namespace ft

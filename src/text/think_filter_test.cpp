@@ -1,8 +1,8 @@
-#include "cli/think_filter.h"
+#include "text/think_filter.h"
 
 #include <gtest/gtest.h>
 
-namespace ft::cli {
+namespace ft {
 namespace {
 
 // "[thinking]answer" for `text` cut into pieces of `step` bytes.
@@ -43,4 +43,4 @@ TEST(ThinkFilter, KnowsPromptsThatOpenTheThinking) {
 }
 
 }  // namespace
-}  // namespace ft::cli
+}  // namespace ft

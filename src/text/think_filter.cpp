@@ -1,9 +1,9 @@
-#include "cli/think_filter.h"
+#include "text/think_filter.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace ft::cli {
+namespace ft {
 
 namespace {
 
@@ -83,4 +83,4 @@ bool opens_thinking(std::string_view prompt) {
     return end != std::string_view::npos && prompt.substr(0, end + 1).ends_with(k_open);
 }
 
-}  // namespace ft::cli
+}  // namespace ft

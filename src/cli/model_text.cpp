@@ -1,0 +1,102 @@
+#include "cli/model_text.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/log.h"
+#include "gguf/gguf.h"
+
+namespace ft::cli {
+
+namespace {
+
+Expected<std::string> read_template_file(const std::string& path) {
+    std::error_code failed;
+    const std::uintmax_t size = std::filesystem::file_size(path, failed);
+    if (!failed && size > k_largest_template_bytes)
+        return Error{Code::too_large, fmt::format("template file {}: {} bytes, more than 1 MiB", path, size),
+                     "Give a Jinja chat template."};
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!failed) text << file.rdbuf();
+    if (failed || !file)
+        return Error{Code::not_found, fmt::format("template file {} cannot be read", path),
+                     "Check the path given to --template."};
+    return text.str();
+}
+
+Expected<ChatTemplate> load_template(const Settings& settings, const Gguf& file, const std::string& model) {
+    if (settings.has("model.template")) {
+        const std::string& path = settings.text("model.template");
+        Expected<std::string> source = read_template_file(path);
+        if (!source) return source.error();
+        Expected<ChatTemplate> parsed = ChatTemplate::parse(*source);
+        if (!parsed) return parsed.error().within(fmt::format("template file {}", path));
+        return parsed;
+    }
+    if (!file.has("tokenizer.chat_template"))
+        return Error{Code::unsupported, fmt::format("{} has no chat template", model),
+                     "Use --raw to continue a text, or give a template by --template FILE."};
+    Expected<std::string> source = file.get_string("tokenizer.chat_template");
+    if (!source) return source.error();
+    Expected<ChatTemplate> parsed = ChatTemplate::parse(*source);
+    if (!parsed) {
+        Error error = parsed.error().within(fmt::format("{}: chat template", model));
+        error.remedy = "Give another by --template FILE, or use --raw.";
+        return error;
+    }
+    return parsed;
+}
+
+Expected<std::string> advice_text(const Gguf& file, const Key& key) {
+    if (key.kind == Kind::integer) {
+        const Expected<int64_t> value = file.get_int(key.model_key);
+        if (!value) return value.error();
+        return fmt::format("{}", *value);
+    }
+    const Expected<double> value = file.get_float(key.model_key);
+    if (!value) return value.error();
+    return fmt::format("{}", static_cast<float>(*value));  // as the file's author wrote it, not its double
+}
+
+Status advise_from(Settings& settings, const Gguf& file, const Key& key) {
+    const Expected<std::string> text = advice_text(file, key);
+    if (!text) return text.error();
+    return settings.advise(key, *text);
+}
+
+}  // namespace
+
+void take_advice(Settings& settings, const Gguf& file) {
+    for (const Key& key : keys()) {
+        if (!*key.model_key || !file.has(key.model_key)) continue;
+        if (const Status taken = advise_from(settings, file, key); !taken)
+            log("warn", "the model's own advice is left out: {}", taken.error().what);
+    }
+}
+
+Expected<ModelText> load_model_text(const ModelChoice& choice, TemplateUse use) {
+    ModelText text;
+    text.settings = choice.settings;
+    Expected<Gguf> file = Gguf::open(choice.path);
+    if (!file) return file.error();
+    Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(*file);
+    if (!tokenizer) return tokenizer.error();
+    text.tokenizer = std::move(*tokenizer);
+    const bool there = choice.settings.has("model.template") || file->has("tokenizer.chat_template");
+    if (use == TemplateUse::needed || (use == TemplateUse::where_there_is_one && there)) {
+        Expected<ChatTemplate> chat_template = load_template(choice.settings, *file, choice.path);
+        if (!chat_template) return chat_template.error();
+        text.chat_template = std::move(*chat_template);
+    }
+    take_advice(text.settings, *file);
+    const Expected<std::string> name = file->get_string("general.name", "");
+    text.name = name && !name->empty() ? *name : std::filesystem::path(choice.path).filename().string();
+    Expected<RequestDefaults> defaults = request_defaults(text.settings, *text.tokenizer);
+    if (!defaults) return defaults.error();
+    text.defaults = std::move(*defaults);
+    return text;
+}
+
+}  // namespace ft::cli

@@ -14,16 +14,6 @@ bool stopped(const AnswerRequest& request) {
     return request.stop && request.stop->load(std::memory_order_relaxed);
 }
 
-Status check_room(const AnswerRequest& request) {
-    const auto n = static_cast<int64_t>(request.prompt.size());
-    if (n == 0) return Error{Code::invalid, "the prompt is empty", "Give a text to answer."};
-    if (n < request.n_ctx) return {};
-    return Error{Code::too_large,
-                 fmt::format("the prompt has {} tokens, but the context has room for {}, answer included", n,
-                             request.n_ctx),
-                 "Shorten it, or choose a longer context with --ctx where the model has one."};
-}
-
 // Pass by pass where somebody watches; the logits do not depend on it.
 Status feed_prompt(Sequence& sequence, const AnswerRequest& request, std::span<const int32_t> ids) {
     const size_t block = request.on_prompt ? static_cast<size_t>(sequence.step_tokens()) : ids.size();
@@ -83,9 +73,19 @@ const char* finish_reason(AnswerEnd end) {
     return "";
 }
 
+Status check_room(int64_t n_prompt, int64_t n_ctx) {
+    if (n_prompt == 0) return Error{Code::invalid, "the prompt is empty", "Give a text to answer."};
+    if (n_prompt < n_ctx) return {};
+    return Error{Code::too_large,
+                 fmt::format("the prompt has {} tokens, but the context has room for {}, answer included",
+                             n_prompt, n_ctx),
+                 "Shorten it, or choose a longer context with --ctx where the model has one."};
+}
+
 Expected<Answer> generate(Sequence& sequence, const AnswerRequest& request, FunctionRef<bool(int32_t)> is_end,
                           FunctionRef<bool(int32_t)> emit) {
-    if (Status room = check_room(request); !room) return room.error();
+    if (Status room = check_room(static_cast<int64_t>(request.prompt.size()), request.n_ctx); !room)
+        return room.error();
     Answer answer;
     Sampler sampler(request.sampling);
     for (const int32_t id : request.prompt) sampler.accept(id);

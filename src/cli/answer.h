@@ -54,6 +54,9 @@ struct Answer {
     uint64_t logits_hash = 0;  // of the last logits
 };
 
+// An error where a prompt of n tokens is empty or leaves no room for an answer.
+Status check_room(int64_t n_prompt, int64_t n_ctx);
+
 // emit is told each id as it is drawn and returns false to end the answer. An error: the prompt leaves no
 // room for an answer (nothing is fed then), feeding failed, or the logits are not finite.
 Expected<Answer> generate(Sequence& sequence, const AnswerRequest& request, FunctionRef<bool(int32_t)> is_end,

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/json_text.h"
 #include "cli/load_engine.h"
+#include "cli/numbers.h"
 #include "cli/standard_output.h"
 #include "cli/timings.h"
 #include "device/foreign_cpu.h"
@@ -143,17 +145,19 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
     if (flags.json) {
         nlohmann::ordered_json timings = to_json(t);
         timings["logits_hash"] = fmt::format("{:016x}", r.hash);
-        timings["foreign_cpu"] = r.foreign_cpu;
+        timings["foreign_cpu"] = rounded(r.foreign_cpu, 4);
         const nlohmann::ordered_json out = {
             {"timings", timings}, {"threads", engine.threads()}, {"isa", engine.kernels_name()},
             {"reps", flags.reps}, {"depth", flags.depth},        {"peak_memory_bytes", peak_memory_bytes()}};
         write_out(json_text(out));
         return;
     }
-    write_out(fmt::format("prompt      {:8} tokens {:10.2f} tok/s   time to first token {:.1f} ms\n",
-                          t.prompt_n, t.prompt_per_second(), t.ttft_ms));
-    write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n", t.predicted_n,
-                          t.predicted_per_second(), t.read_gb_per_second()));
+    if (t.prompt_n > 0)
+        write_out(fmt::format("prompt      {:8} tokens {:10.2f} tok/s   time to first token {:.1f} ms\n",
+                              t.prompt_n, t.prompt_per_second(), t.ttft_ms));
+    if (t.predicted_n > 0)
+        write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n",
+                              t.predicted_n, t.predicted_per_second(), t.read_gb_per_second()));
     write_out(fmt::format("load {:.0f} ms, peak memory {:.0f} MiB, {} threads, {}, logits {:016x}\n",
                           t.load_ms, mib, engine.threads(), engine.kernels_name(), r.hash));
     if (t.experts)
@@ -163,9 +167,8 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
             t.experts->wait_seconds));
     if (const std::string foreseen = forecast_text(t); !foreseen.empty()) write_out(foreseen + "\n");
     if (r.foreign_cpu > 0.03)
-        write_out(fmt::format(
-            "Other programs used {:.0f} % of the processors meanwhile: the figures are too low.\n",
-            100 * r.foreign_cpu));
+        log("warn", "other programs used {:.0f} % of the processors meanwhile: the figures are too low",
+            100 * r.foreign_cpu);
 }
 
 Expected<int> bench(const ModelChoice& model, const BenchFlags& flags) {
@@ -185,15 +188,16 @@ Expected<int> bench(const ModelChoice& model, const BenchFlags& flags) {
 Action define_bench(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::loading);
     const auto flags = std::make_shared<BenchFlags>();
-    const auto count = CLI::Range(int64_t{0}, int64_t{1} << 24);
-    app.add_option("--pp", flags->pp, "tokens of the prompt (128); 0: no prompt")->check(count);
-    app.add_option("--tg", flags->tg, "tokens to generate (32); 0: none")->check(count);
+    const auto count = whole_number(0, int64_t{1} << 24);
+    app.add_option("--pp", flags->pp, "tokens of the prompt (128); 0: no prompt")->transform(count);
+    app.add_option("--tg", flags->tg, "tokens to generate (32); 0: none")->transform(count);
     app.add_option("--depth", flags->depth, "tokens in the context before generation starts (0)")
-        ->check(count);
-    app.add_option("--warm", flags->warm, "tokens generated before counting starts (0)")->check(count);
-    app.add_option("--reps", flags->reps, "repetitions; medians are printed (3)")->check(CLI::Range(1, 1000));
+        ->transform(count);
+    app.add_option("--warm", flags->warm, "tokens generated before counting starts (0)")->transform(count);
+    app.add_option("--reps", flags->reps, "repetitions; medians are printed (3)")
+        ->transform(whole_number(1, 1000));
     app.add_option("--limit", flags->limit, "seconds after which a counted part ends (0: never)")
-        ->check(CLI::Range(0.0, 1e6));
+        ->transform(real_number(0, 1e6));
     app.add_flag("--json", flags->json, "one JSON object");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return bench(model, *flags); });

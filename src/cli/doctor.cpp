@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/json_text.h"
+#include "cli/numbers.h"
 #include "cli/plan_settings.h"
 #include "cli/standard_output.h"
 #include "config/settings.h"
@@ -172,11 +173,11 @@ Action define_doctor(CLI::App& app) {
         app.add_option("--watch", flags->watch_pid, "watch a running program instead")->type_name("PID");
     app.add_option("--minutes", flags->minutes, "how long to watch (10)")
         ->type_name("N")
-        ->check(CLI::Range(0.01, 1e5));
+        ->transform(real_number(0.01, 1e5));
     const auto* least = app.add_option("--min-tps", flags->min_tps,
                                        "tok/s that a watched program must keep (half of the first minute's)")
                             ->type_name("N")
-                            ->check(CLI::Range(0.0, 1e9));
+                            ->transform(real_number(0, 1e9));
     return [=]() -> Expected<int> {
         return watching->count() > 0 ? watch_process(*flags, least->count() > 0) : examine(*flags);
     };

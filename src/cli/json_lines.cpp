@@ -1,8 +1,15 @@
 #include "cli/json_lines.h"
 
-#include <iostream>
-#include <string>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/read_text.h"
+#include "base/system_error.h"
 #include "cli/json_text.h"
 #include "cli/standard_output.h"
 
@@ -12,7 +19,68 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr size_t k_longest_line = 16 * k_mib;
+constexpr size_t k_block_bytes = 64 * k_kib;
+constexpr int k_deepest = 256;  // above what templates take (text/jinja/heap.h)
+
+// The lines of stdin, one after another; the last need not end in a newline.
+class StandardInput {
+ public:
+    // False at the end. An error: the system cannot read, or a line has no end within the limit.
+    Expected<bool> next(std::string& line) {
+        line.clear();
+        for (;;) {
+            const auto begin = block_.begin() + static_cast<std::ptrdiff_t>(at_);
+            const auto end = std::find(begin, block_.end(), '\n');
+            line.append(begin, end);
+            at_ = static_cast<size_t>(end - block_.begin());
+            if (line.size() > k_longest_line)
+                return Error{Code::too_large,
+                             fmt::format("standard input: a line has more than {} MiB, the limit",
+                                         k_longest_line / k_mib),
+                             "Give one JSON object in each line."};
+            if (end != block_.end()) {
+                at_++;
+                return true;
+            }
+            if (const Status s = fill(); !s) return s.error();
+            if (block_.empty()) return !line.empty();
+        }
+    }
+
+ private:
+    Status fill() {
+        block_.resize(k_block_bytes);
+        at_ = 0;
+        const ssize_t got = read_waiting(STDIN_FILENO, block_.data(), block_.size());
+        if (got < 0) return system_error("standard input", "read", errno);
+        block_.resize(static_cast<size_t>(got));
+        return {};
+    }
+
+    std::vector<char> block_;
+    size_t at_ = 0;
+};
+
+// Whether lists and objects lie in each other no deeper than the limit: what parses, copies and frees them
+// calls itself once for each level.
+bool is_shallow(std::string_view text) {
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); i++) {
+        const char c = text[i];
+        if (quoted && c == '\\') i++;
+        else if (c == '"') quoted = !quoted;
+        else if (quoted) continue;
+        else if ((c == '[' || c == '{') && ++depth > k_deepest) return false;
+        else if (c == ']' || c == '}') depth--;
+    }
+    return true;
+}
+
 Expected<ordered_json> answer_line(const std::string& text, const JsonAnswer& answer) {
+    if (!is_shallow(text))
+        return Error{Code::invalid, fmt::format("the line is nested deeper than {} levels", k_deepest), ""};
     try {
         const ordered_json line = ordered_json::parse(text);
         if (!line.is_object()) return Error{Code::invalid, "the line is no JSON object", ""};
@@ -25,9 +93,12 @@ Expected<ordered_json> answer_line(const std::string& text, const JsonAnswer& an
 }  // namespace
 
 Expected<int> answer_lines(const JsonAnswer& answer) {
-    std::ios::sync_with_stdio(false);
+    StandardInput input;
     std::string text;
-    for (int64_t n = 1; std::getline(std::cin, text); ++n) {
+    for (int64_t n = 1;; ++n) {
+        const Expected<bool> more = input.next(text);
+        if (!more) return more.error();
+        if (!*more) break;
         const Expected<ordered_json> result = answer_line(text, answer);
         const ordered_json line =
             result ? *result

@@ -2,16 +2,23 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/read_text.h"
 #include "cli/load_engine.h"
+#include "cli/named_files.h"
+#include "cli/numbers.h"
 #include "io/output_file.h"
 
 namespace ft::cli {
 
 namespace {
+
+constexpr uint64_t k_largest_ids_bytes = 64 * k_mib;
 
 struct LogitsFlags {
     std::string ids, out, routes;
@@ -20,22 +27,24 @@ struct LogitsFlags {
 };
 
 Expected<std::vector<int32_t>> read_ids(const std::string& path) {
-    std::ifstream file(path);
-    if (!file)
-        return Error{Code::not_found, fmt::format("{}: the file of ids cannot be read", path),
-                     "Name a file with --ids."};
+    const Expected<std::string> text = read_text(path, k_largest_ids_bytes);
+    if (!text) return text.error().within("--ids");
+    constexpr std::string_view k_space = " \t\n\r\v\f";
     std::vector<int32_t> ids;
-    std::string word;
-    while (file >> word) {
+    for (size_t at = text->find_first_not_of(k_space); at < text->size();) {
+        const size_t end = std::min(text->find_first_of(k_space, at), text->size());
+        const std::string_view word = std::string_view(*text).substr(at, end - at);
         int32_t id = 0;
-        const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), id);
-        if (status != std::errc() || end != word.data() + word.size() || id < 0)
-            return Error{Code::invalid, fmt::format("{}: '{}' is no token id", path, printable(word, 40)),
+        const auto [last, status] = std::from_chars(word.data(), word.data() + word.size(), id);
+        if (status != std::errc() || last != word.data() + word.size() || id < 0)
+            return Error{Code::invalid,
+                         fmt::format("{}: '{}' is no token id", path_text(path), printable(word, 40)),
                          "Give whole numbers from 0 on, separated by white space."};
         ids.push_back(id);
+        at = text->find_first_not_of(k_space, end);
     }
     if (ids.empty())
-        return Error{Code::invalid, fmt::format("{}: the file is empty: it holds no ids", path),
+        return Error{Code::invalid, fmt::format("{}: the file is empty: it holds no ids", path_text(path)),
                      "Give at least one id."};
     return ids;
 }
@@ -49,38 +58,63 @@ Status write_route(OutputFile& file, const Route& route) {
     return file.write(std::as_bytes(std::span(line)));
 }
 
+// The results of one call: they appear together.
+struct Outputs {
+    std::optional<OutputFile> logits, routes;
+    Status route_status = {};
+
+    Status create(const LogitsFlags& flags) {
+        for (const auto& [path, file] : {std::pair(&flags.out, &logits), std::pair(&flags.routes, &routes)}) {
+            if (path->empty()) continue;
+            auto created = OutputFile::create(*path);
+            if (!created) return created.error();
+            file->emplace(std::move(*created));
+        }
+        return {};
+    }
+    Status commit() {
+        if (!routes) return logits->commit();
+        OutputFile* const both[] = {&*logits, &*routes};
+        return commit_all(both);
+    }
+};
+
+Status feed(Session& session, std::span<const int32_t> ids, Outputs& outputs) {
+    if (outputs.routes)
+        session.set_route_sink([&](const Route& route) {
+            if (outputs.route_status) outputs.route_status = write_route(*outputs.routes, route);
+        });
+    const Status fed = session.feed_all(ids, [&](std::span<const float> logits) -> Status {
+        if (!outputs.route_status) return outputs.route_status;
+        return outputs.logits->write(std::as_bytes(logits));
+    });
+    return fed ? outputs.route_status : fed;
+}
+
 Expected<int> write_logits(const ModelChoice& model, const LogitsFlags& flags) {
     for (const Status& s : {require_flag(flags.ids, "--ids FILE"), require_flag(flags.out, "-o FILE")})
         if (!s) return s.error();
     auto ids = read_ids(flags.ids);
     if (!ids) return ids.error();
+    Outputs outputs;
     LoadOptions options = load_options(model);
     options.chunk = flags.chunk;
     options.reference = flags.reference;
     options.n_ctx_least = static_cast<int64_t>(ids->size());
+    options.before_weights = [&](const ModelOutline& outline) -> Status {
+        if (Status s = outline.check_ids(*ids); !s) return s;
+        std::vector<NamedFile> inputs = files_of(model, outline.file);
+        inputs.push_back({"--ids", flags.ids});
+        const NamedFile results[] = {{"-o", flags.out}, {"--routes", flags.routes}};
+        if (Status s = check_outputs(results, inputs); !s) return s;
+        return outputs.create(flags);
+    };
     auto engine = load_engine(options);
     if (!engine) return engine.error();
     auto session = (*engine)->new_session();
     if (!session) return session.error();
-    auto out = OutputFile::create(flags.out);
-    if (!out) return out.error();
-    std::optional<OutputFile> routes;
-    Status route_status;
-    if (!flags.routes.empty()) {
-        auto created = OutputFile::create(flags.routes);
-        if (!created) return created.error();
-        routes.emplace(std::move(*created));
-        (*session)->set_route_sink([&](const Route& route) {
-            if (route_status) route_status = write_route(*routes, route);
-        });
-    }
-    const Status fed = (*session)->feed_all(
-        *ids, [&](std::span<const float> logits) { return out->write(std::as_bytes(logits)); });
-    if (!fed) return fed.error();
-    if (!route_status) return route_status.error();
-    if (Status s = out->commit(); !s) return s.error();
-    if (routes)
-        if (Status s = routes->commit(); !s) return s.error();
+    if (Status s = feed(**session, *ids, outputs); !s) return s.error();
+    if (Status s = outputs.commit(); !s) return s.error();
     return 0;
 }
 
@@ -96,7 +130,7 @@ Action define_logits(CLI::App& app) {
                    "file for the routes: lines `layer token expert …`, ids ascending")
         ->type_name("FILE");
     app.add_option("--chunk", flags->chunk, "tokens in one step (default 256); never changes a bit")
-        ->check(CLI::Range(1, 65536));
+        ->transform(whole_number(1, 65536));
     app.add_flag("--reference", flags->reference,
                  "reference backend: weights dequantised to f32, f32 activations and KV");
     return [=] {

@@ -1,5 +1,6 @@
 // The program's edge: the process made ready, the command run, and every failure turned into one sentence.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,24 +11,40 @@
 #include <new>
 #include <system_error>
 
+#include "base/system_error.h"
 #include "cli/dispatch.h"
 #include "cli/standard_output.h"
 
 namespace {
 
-// Independent of the caller's locale (texts are UTF-8, numbers have points), of a closed pipe (a failed
-// write, not a signal), and of closed standard streams (a file opened later must not become stdout).
-void prepare_process() {
+// A closed standard stream is filled, because a file opened later must not become it; writing to a stdout
+// that was closed still fails.
+void fill_closed_streams() {
     for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) std::_Exit(70);
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+            std::_Exit(70);
+}
+
+// A model in a thousand parts takes two descriptors for each.
+void raise_limit_on_files() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Independent of the caller's locale (texts are UTF-8, numbers have points) and of a closed pipe (a failed
+// write, not a signal).
+void prepare_process() {
+    fill_closed_streams();
+    raise_limit_on_files();
     if (!std::setlocale(LC_CTYPE, "C.UTF-8")) std::setlocale(LC_CTYPE, "C");
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on file sizes then fails with a reason
 }
 
 int report(const ft::Error& error) {
-    // What was printed comes before the sentence; a failure to print is not the failure to report here.
-    std::fflush(stdout);
     std::fprintf(stderr, "freetoken: %s\n", error.sentence().c_str());
     return ft::exit_status(error);
 }
@@ -50,6 +67,9 @@ int main(int argc, char** argv) {
         return 2;
     } catch (const std::system_error& failure) {
         if (failure.code() == std::errc::broken_pipe) return 0;
+        if (failure.code() == std::errc::resource_unavailable_try_again)
+            return report({ft::Code::too_large, "the system gives no thread to work with",
+                           std::string(ft::system_remedy(EAGAIN))});
         return report({ft::Code::internal, failure.what(), "Please report this with the command."});
     } catch (const std::exception& failure) {
         return report({ft::Code::internal, fmt::format("this is a bug: {}", failure.what()),

@@ -100,7 +100,8 @@ Expected<int> with_model(const ModelFlags& flags,
     std::string path = settings->text("model.path");
     const int64_t n_ctx =
         settings->has("kv_cache.max_context") ? settings->integer("kv_cache.max_context") : 0;
-    return body({std::move(path), std::move(*settings), n_ctx});
+    std::string config = flags.config_option->count() > 0 ? flags.config_path : "";
+    return body({std::move(path), std::move(*settings), n_ctx, std::move(config)});
 }
 
 Status require_flag(const std::string& text, std::string_view flag_and_value) {

@@ -53,7 +53,8 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use,
 struct ModelChoice {
     std::string path;
     Settings settings;
-    int64_t n_ctx = 0;  // kv_cache.max_context; 0: not chosen
+    int64_t n_ctx = 0;             // kv_cache.max_context; 0: not chosen
+    std::string config_path = "";  // "": none
 };
 
 // Resolves the settings; --print-config prints them and ends with 0, anything else needs a model and calls

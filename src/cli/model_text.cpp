@@ -1,36 +1,20 @@
 #include "cli/model_text.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/log.h"
+#include "base/read_text.h"
 #include "gguf/gguf.h"
 
 namespace ft::cli {
 
 namespace {
 
-Expected<std::string> read_template_file(const std::string& path) {
-    std::error_code failed;
-    const std::uintmax_t size = std::filesystem::file_size(path, failed);
-    if (!failed && size > k_largest_template_bytes)
-        return Error{Code::too_large, fmt::format("template file {}: {} bytes, more than 1 MiB", path, size),
-                     "Give a Jinja chat template."};
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!failed) text << file.rdbuf();
-    if (failed || !file)
-        return Error{Code::not_found, fmt::format("template file {} cannot be read", path),
-                     "Check the path given to --template."};
-    return text.str();
-}
-
 Expected<ChatTemplate> load_template(const Settings& settings, const Gguf& file, const std::string& model) {
     if (settings.has("model.template")) {
         const std::string& path = settings.text("model.template");
-        Expected<std::string> source = read_template_file(path);
-        if (!source) return source.error();
+        Expected<std::string> source = read_text(path, k_largest_template_bytes);
+        if (!source) return source.error().within("--template");
         Expected<ChatTemplate> parsed = ChatTemplate::parse(*source);
         if (!parsed) return parsed.error().within(fmt::format("template file {}", path));
         return parsed;

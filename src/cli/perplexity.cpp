@@ -6,12 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/double_math.h"
+#include "base/read_text.h"
 #include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
-#include "io/file.h"
 #include "sample/sampler.h"
 #include "text/tokenizer.h"
 
@@ -20,14 +21,8 @@ namespace ft::cli {
 namespace {
 
 constexpr int64_t k_default_chunk = 512;
-
-Expected<std::string> read_text(const std::string& path) {
-    auto file = File::open(path);
-    if (!file) return file.error();
-    std::string text((*file)->size(), '\0');
-    if (Status s = (*file)->read_at(0, std::as_writable_bytes(std::span(text))); !s) return s.error();
-    return text;
-}
+constexpr int64_t k_least_chunk = 3;  // one token to begin with, one before and one that is scored
+constexpr uint64_t k_largest_text_bytes = 64 * k_mib;
 
 // -ln p(id) under the softmax of the logits.
 double negative_log_likelihood(std::span<const float> logits, int32_t id) {
@@ -67,43 +62,77 @@ Status score_chunk(Session& session, std::span<const int32_t> ids, Score& score)
     });
 }
 
+// The text as ids, in whole chunks of n.
+struct Chunks {
+    std::vector<int32_t> ids;
+    int64_t n = 0;
+    bool adds_bos = false;
+    int32_t bos_id = 0;
+
+    int64_t count() const { return static_cast<int64_t>(ids.size()) / n; }
+    std::span<const int32_t> chunk(int64_t number) {
+        const std::span<int32_t> part(ids.data() + number * n, static_cast<size_t>(n));
+        if (adds_bos) part[0] = bos_id;
+        return part;
+    }
+    Status cut(const std::string& text, const std::string& path, const ModelOutline& model) {
+        auto tokenizer = Tokenizer::load(model.file);
+        if (!tokenizer) return tokenizer.error();
+        ids = (*tokenizer)->encode(text, {.special = false, .add_special = true});
+        n = model.n_ctx;
+        adds_bos = (*tokenizer)->adds_bos();
+        bos_id = adds_bos ? (*tokenizer)->bos_id() : 0;
+        if (count() > 0) return {};
+        return Error{Code::invalid,
+                     fmt::format("{}: the text is too short: {} tokens, but one chunk has {}",
+                                 path_text(path), ids.size(), n),
+                     "Give a longer text, or a smaller --ctx."};
+    }
+};
+
 Expected<int> measure(const ModelChoice& model, const std::string& text_path, bool as_json) {
     if (Status s = require_flag(text_path, "--text FILE"); !s) return s.error();
-    auto text = read_text(text_path);
-    if (!text) return text.error();
     LoadOptions options = load_options(model);
     if (options.n_ctx == 0) options.n_ctx = k_default_chunk;
+    if (options.n_ctx < k_least_chunk)
+        return Error{Code::invalid,
+                     fmt::format("chunks of {} tokens have none to score: it is the second half that counts",
+                                 options.n_ctx),
+                     fmt::format("Choose --ctx {} or more.", k_least_chunk)};
+    auto text = read_text(text_path, k_largest_text_bytes);
+    if (!text) return text.error().within("--text");
+    Chunks parts;
+    options.before_weights = [&](const ModelOutline& outline) {
+        return parts.cut(*text, text_path, outline);
+    };
     auto engine = load_engine(options);
     if (!engine) return engine.error();
-    auto tokenizer = Tokenizer::load((*engine)->file());
-    if (!tokenizer) return tokenizer.error();
-    std::vector<int32_t> ids = (*tokenizer)->encode(*text, {.special = false, .add_special = true});
-    const int64_t n = (*engine)->n_ctx(), chunks = static_cast<int64_t>(ids.size()) / n;
-    if (chunks == 0)
-        return Error{Code::invalid,
-                     fmt::format("{}: the text is too short: {} tokens, but one chunk has {}", text_path,
-                                 ids.size(), n),
-                     "Give a longer text, or a smaller --ctx."};
+    const int64_t chunks = parts.count(), n = parts.n;
     auto session = (*engine)->new_session();
     if (!session) return session.error();
     ProgressBar bar("perplexity");
     Score score;
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
-        const std::span<int32_t> part(ids.data() + chunk * n, static_cast<size_t>(n));
-        if ((*tokenizer)->adds_bos()) part[0] = (*tokenizer)->bos_id();
-        if (Status s = score_chunk(**session, part, score); !s) return s.error().within(model.path);
+        if (Status s = score_chunk(**session, parts.chunk(chunk), score); !s)
+            return s.error().within(path_text(model.path));
         bar.update(static_cast<uint64_t>(chunk + 1), static_cast<uint64_t>(chunks));
     }
+    if (!std::isfinite(score.perplexity()))
+        return Error{
+            Code::invalid,
+            fmt::format("the perplexity is beyond every number: the mean surprise is {:.1f}", score.mean()),
+            "The model does not know this text at all: check that both belong together."};
     if (as_json)
         write_out(json_text({{"perplexity", score.perplexity()},
                              {"standard_error", score.standard_error()},
-                             {"tokens", ids.size()},
+                             {"tokens", parts.ids.size()},
                              {"chunks", chunks},
                              {"chunk_tokens", n},
                              {"scored", score.n}}));
     else
         write_out(fmt::format("perplexity: {:.5f} +/- {:.5f} ({} tokens, {} chunks of {}, {} scored)\n",
-                              score.perplexity(), score.standard_error(), ids.size(), chunks, n, score.n));
+                              score.perplexity(), score.standard_error(), parts.ids.size(), chunks, n,
+                              score.n));
     if (Status s = finish_output(); !s) return s.error();
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "cli/json_text.h"
+#include "cli/numbers.h"
 #include "cli/plan_report.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
@@ -136,7 +137,7 @@ Action define_plan(CLI::App& app) {
     const auto flags = std::make_shared<PlanFlags>();
     app.add_option("--vram", flags->vram_gib, "plan for a card with so many GiB, whether there is one or not")
         ->type_name("GIB")
-        ->check(CLI::Range(0.5, 1024.0));
+        ->transform(real_number(0.5, 1024));
     app.add_flag("--json", flags->json, "one JSON object; sizes in bytes");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return print_plan(model, *flags); });

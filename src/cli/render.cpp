@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/read_text.h"
 #include "cli/command.h"
 #include "cli/json_lines.h"
 #include "gguf/gguf.h"
@@ -62,14 +63,9 @@ Expected<Source> read_source(const std::string& path) {
         if (!read) return read.error();
     }
     if (std::string_view(magic.data(), magic.size()) == "GGUF") return source_of_model(path);
-    if (size > k_largest_template_bytes)
-        return Error{Code::too_large,
-                     fmt::format("{} has {} bytes, a template has at most 1 MiB", path_text(path), size),
-                     "Name a GGUF model or a file with a Jinja template."};
-    Source source{std::string(size, '\0'), {}};
-    const Status read = (*file)->read_at(0, std::as_writable_bytes(std::span(source.text)));
-    if (!read) return read.error();
-    return source;
+    Expected<std::string> text = read_text(path, k_largest_template_bytes);
+    if (!text) return text.error();
+    return Source{std::move(*text), {}};
 }
 
 Expected<int> run(const std::string& path, const std::optional<std::string>& now) {

@@ -5,9 +5,14 @@
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
-#include <cstring>
+#include <optional>
+#include <vector>
 
+#include "base/bytes.h"
 #include "base/log.h"
+#include "base/read_text.h"
+#include "base/system_error.h"
+#include "cli/answer.h"
 #include "cli/chat.h"
 #include "cli/interrupt.h"
 #include "cli/model_flags.h"
@@ -19,7 +24,7 @@ namespace ft::cli {
 
 namespace {
 
-constexpr size_t k_largest_prompt_bytes = size_t{64} << 20;
+constexpr size_t k_largest_prompt_bytes = 16 * k_mib;  // some four million tokens
 
 struct RunFlags {
     std::string prompt, prompt_argument;
@@ -32,17 +37,16 @@ struct RunFlags {
 // All of stdin as one prompt, without the newlines at its end.
 Expected<std::string> read_standard_input() {
     std::string text;
-    char block[65536];
+    std::vector<char> block(65536);
     for (;;) {
-        const ssize_t got = read(STDIN_FILENO, block, sizeof block);
-        if (got < 0 && errno == EINTR) continue;
+        const ssize_t got = read_waiting(STDIN_FILENO, block.data(), block.size());
         if (got < 0)
-            return Error{Code::io, fmt::format("standard input cannot be read: {}", std::strerror(errno)),
+            return Error{Code::io, fmt::format("standard input cannot be read: {}", system_reason(errno)),
                          "Give the prompt by -p TEXT."};
         if (got == 0) break;
-        text.append(block, static_cast<size_t>(got));
+        text.append(block.data(), static_cast<size_t>(got));
         if (text.size() > k_largest_prompt_bytes)
-            return Error{Code::too_large, "the prompt on standard input is larger than 64 MiB",
+            return Error{Code::too_large, "the prompt on standard input is larger than 16 MiB",
                          "Give a shorter text."};
     }
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -65,6 +69,7 @@ void warn_of_unread_input() {
             "what is piped in, or put both into one text.");
 }
 
+// Nothing: standard input, or a chat at a terminal.
 Expected<std::optional<std::string>> given_prompt(const RunFlags& flags) {
     const bool flag = flags.prompt_option->count() > 0, argument = flags.prompt_argument_option->count() > 0;
     if (flag && argument)
@@ -75,21 +80,6 @@ Expected<std::optional<std::string>> given_prompt(const RunFlags& flags) {
     if (text == "-") return std::optional<std::string>();
     warn_of_unread_input();
     return std::optional(text);
-}
-
-// Nothing: a chat.
-Expected<std::optional<std::string>> prompt_text(const RunFlags& flags) {
-    Expected<std::optional<std::string>> given = given_prompt(flags);
-    if (!given || *given) return given;
-    if (isatty(STDIN_FILENO) == 1) {
-        if (flags.raw || flags.json)
-            return Error{Code::invalid, fmt::format("{} needs a prompt", flags.raw ? "--raw" : "--json"),
-                         "Give one by -p TEXT, or pipe it in."};
-        return std::optional<std::string>();
-    }
-    Expected<std::string> text = read_standard_input();
-    if (!text) return text.error();
-    return std::optional(std::move(*text));
 }
 
 std::string think_of(const Settings& settings) {
@@ -129,11 +119,20 @@ Expected<Prompt> single_prompt(const RunModel& model, bool raw, const std::strin
     return conversation.prompt();
 }
 
-Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::string& text) {
-    const Expected<Prompt> prompt = single_prompt(model, flags.raw, text);
+// The one prompt of a call, read and checked while the weights are still on the drive.
+Expected<Prompt> checked_prompt(const RunModel& model, const std::optional<std::string>& given, bool raw,
+                                int64_t n_ctx) {
+    const Expected<std::string> text = given ? Expected(*given) : read_standard_input();
+    if (!text) return text.error();
+    Expected<Prompt> prompt = single_prompt(model, raw, *text);
     if (!prompt) return prompt.error();
+    if (Status s = check_room(static_cast<int64_t>(prompt->ids.size()), n_ctx); !s) return s.error();
+    return prompt;
+}
+
+Expected<int> answer_once(RunModel& model, const RunFlags& flags, const Prompt& prompt) {
     const PrintStyle style = style_of(model.settings, flags);
-    const Expected<Reply> reply = reply_to(model, *prompt, style);
+    const Expected<Reply> reply = reply_to(model, prompt, style);
     if (!reply) return reply.error();
     if (flags.json) write_out(reply_json(*reply, model));
     const AnswerEnd end = reply->answer.end;
@@ -146,12 +145,24 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const std::str
 }
 
 Expected<int> run(const ModelChoice& choice, const RunFlags& flags) {
-    const Expected<std::optional<std::string>> text = prompt_text(flags);
-    if (!text) return text.error();
-    Expected<RunModel> model = load_run_model(choice, flags.raw);
+    const Expected<std::optional<std::string>> given = given_prompt(flags);
+    if (!given) return given.error();
+    const bool chats = !*given && isatty(STDIN_FILENO) == 1;
+    if (chats && (flags.raw || flags.json))
+        return Error{Code::invalid, fmt::format("{} needs a prompt", flags.raw ? "--raw" : "--json"),
+                     "Give one by -p TEXT, or pipe it in."};
+    Prompt prompt;
+    const auto before_weights = [&](const RunModel& model, const ModelOutline& outline) -> Status {
+        if (chats) return {};
+        Expected<Prompt> checked = checked_prompt(model, *given, flags.raw, outline.n_ctx);
+        if (!checked) return checked.error();
+        prompt = std::move(*checked);
+        return {};
+    };
+    Expected<RunModel> model = load_run_model(choice, flags.raw, before_weights);
     if (!model) return model.error();
     catch_interrupts();
-    if (*text) return answer_once(*model, flags, **text);
+    if (!chats) return answer_once(*model, flags, prompt);
     Conversation conversation = begin_conversation(*model);
     return chat(*model, conversation, style_of(model->settings, flags));
 }

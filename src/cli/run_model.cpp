@@ -5,7 +5,7 @@
 
 namespace ft::cli {
 
-Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw) {
+Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw, const BeforeWeights& before_weights) {
     Expected<ModelText> text = load_model_text(choice, raw ? TemplateUse::none : TemplateUse::needed);
     if (!text) return text.error();
     RunModel model;
@@ -19,7 +19,10 @@ Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw) {
     model.sampling = std::move(request.sampling);
     model.stop = std::move(request.stop);
     model.end_ids = std::move(request.end_ids);
-    Expected<std::unique_ptr<Engine>> engine = load_engine(load_options(choice));
+    LoadOptions options = load_options(choice);
+    if (before_weights)
+        options.before_weights = [&](const ModelOutline& outline) { return before_weights(model, outline); };
+    Expected<std::unique_ptr<Engine>> engine = load_engine(options);
     if (!engine) return engine.error();
     model.engine = std::move(*engine);
     Expected<std::unique_ptr<Session>> session = model.engine->new_session();

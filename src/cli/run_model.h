@@ -2,12 +2,14 @@
 // the weights.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/live_sequence.h"
 #include "cli/model_flags.h"
+#include "engine/engine.h"
 #include "sample/sampler.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -28,6 +30,11 @@ struct RunModel {
     std::string limit = {};  // the resource that the last advice was about
 };
 
-Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw);
+// Called with everything but engine and sequence, before the weights are read: for what can be refused by
+// then.
+using BeforeWeights = std::function<Status(const RunModel& model, const ModelOutline& outline)>;
+
+Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw,
+                                  const BeforeWeights& before_weights = {});
 
 }  // namespace ft::cli

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/named_files.h"
 #include "cli/show_report.h"
 #include "cli/standard_output.h"
 #include "gguf/tensor_data.h"
@@ -28,6 +29,10 @@ Expected<int> write_tensor(const Gguf& gguf, const ShowArguments& arguments) {
                                  printable(arguments.tensor)),
                      "`freetoken show MODEL --tensors` lists them."};
     }
+    std::vector<NamedFile> inputs;
+    for (const Gguf::Part& part : gguf.parts()) inputs.push_back({"the model", part.path});
+    const NamedFile result[] = {{"-o", arguments.output}};
+    if (Status s = check_outputs(result, inputs); !s) return s.error();
     Expected<OutputFile> output = OutputFile::create(arguments.output);
     if (!output) return output.error();
     const Status written = read_tensor(

@@ -4,6 +4,8 @@
 
 #include "base/thread_pool.h"
 #include "cli/command.h"
+#include "cli/named_files.h"
+#include "cli/numbers.h"
 #include "cli/simulation.h"
 #include "cli/standard_output.h"
 #include "device/cpu.h"
@@ -63,6 +65,8 @@ Status write_file(const std::string& path, const std::string& text) {
 }
 
 Expected<int> simulate(const SimulateFlags& flags) {
+    const NamedFile input[] = {{"the trace", flags.trace}}, result[] = {{"--svg", flags.svg}};
+    if (Status s = check_outputs(result, input); !s) return s.error();
     Expected<Trace> trace = read_trace(flags.trace);
     if (!trace) return trace.error();
     if (trace->rows.back().token < trace->n_prompt)
@@ -88,10 +92,10 @@ Action define_simulate(CLI::App& app) {
                    "sizes to try, in experts, as N,N,… (default: by one token's demand)")
         ->delimiter(',')
         ->type_name("N,N,…")
-        ->check(CLI::Range(int64_t{1}, int64_t{k_most_trace_layers} * k_most_trace_experts));
+        ->transform(whole_number(1, int64_t{k_most_trace_layers} * k_most_trace_experts));
     app.add_option("--half-life", flags->half_life,
                    "steps after which lfu counts a use half (default 16; 32 for very small caches)")
-        ->check(CLI::Range(0.01, 1e6));
+        ->transform(real_number(0.01, 1e6));
     app.add_flag("--no-guard", flags->no_guard, "let every missed expert enter the cache");
     return [flags] { return simulate(*flags); };
 }

@@ -4,39 +4,37 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
+
+#include "base/system_error.h"
 
 namespace ft::cli {
 
 namespace {
 
-// For output that did not go through write_out(): the pipe itself knows that its reader is gone.
-bool reader_is_gone() {
-    pollfd out = {STDOUT_FILENO, POLLOUT, 0};
-    return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
-}
-
-int g_failure = 0;  // errno of the first write that failed; stdio forgets it
+int g_failure = 0;  // errno of the first write that failed
 
 }  // namespace
 
 bool write_out(std::string_view text) {
-    if (std::ferror(stdout)) return false;
-    errno = 0;
-    const bool written =
-        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    if (!written) g_failure = errno;
-    return written;
+    while (g_failure == 0 && !text.empty()) {
+        const ssize_t put = ::write(STDOUT_FILENO, text.data(), text.size());
+        if (put >= 0) {
+            text.remove_prefix(static_cast<size_t>(put));
+        } else if (errno == EAGAIN) {  // somebody made the pipe or terminal non-blocking
+            pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+            ::poll(&out, 1, -1);
+        } else if (errno != EINTR) {
+            g_failure = errno;
+        }
+    }
+    return g_failure == 0;
 }
 
 Status finish_output() {
-    errno = g_failure;
-    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return {};
-    const int reason = errno != 0 ? errno : EIO;
-    if (reason == EPIPE || reader_is_gone()) return {};
-    return Error{Code::io, fmt::format("standard output could not be written: {}", std::strerror(reason)),
-                 "Free some space there, or send the output elsewhere."};
+    if (g_failure == 0 || g_failure == EPIPE) return {};
+    const std::string_view remedy = system_remedy(g_failure);
+    return Error{Code::io, fmt::format("standard output cannot be written: {}", system_reason(g_failure)),
+                 remedy.empty() ? "Send the output elsewhere." : std::string(remedy)};
 }
 
 }  // namespace ft::cli

@@ -8,10 +8,11 @@
 
 namespace ft::cli {
 
-// Writes and flushes; false when nobody reads any more or the write failed (finish_output() says which).
+// Writes all of it at once, waiting where stdout does not block; false when nobody reads any more or a write
+// failed, now or before (finish_output() says which).
 bool write_out(std::string_view text);
 
-// Flushes what is left. An error when a write failed for another reason than a reader that went away.
+// An error when a write failed for another reason than a reader that went away.
 Status finish_output();
 
 }  // namespace ft::cli

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/system_error.h"
 #include "device/cgroup.h"
 
 namespace ft::cli {
@@ -154,7 +155,12 @@ StatusFile::StatusFile(std::string folder, RunStatus status, std::shared_ptr<con
         log("load", "no status file for `freetoken ps`: {}", s.error().sentence());
         return;
     }
-    thread_ = std::jthread([this](const std::stop_token& stop) { keep_writing(stop); });
+    try {
+        thread_ = std::jthread([this](const std::stop_token& stop) { keep_writing(stop); });
+    } catch (const std::system_error&) {
+        log("load", "the system gives no thread that tells `freetoken ps` of this program");
+        ::unlink(file_of(folder_, status_.pid).c_str());
+    }
 }
 
 StatusFile::~StatusFile() {
@@ -200,7 +206,7 @@ Status StatusFile::write() const {
     const int error_number = errno;
     if (fd >= 0) ::close(fd);
     if (written && ::rename(beside.c_str(), path.c_str()) == 0) return {};
-    return Error{Code::io, fmt::format("{}: {}", path, std::generic_category().message(error_number)), ""};
+    return system_error(path, "write", error_number);
 }
 
 }  // namespace ft::cli

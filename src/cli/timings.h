@@ -38,6 +38,9 @@ struct Timings {
     }
 };
 
+// To so many digits after the point: a JSON number should not say more than was measured.
+double rounded(double value, int digits);
+
 nlohmann::ordered_json to_json(const Timings& timings);
 // "the plan foresaw 3.1 tok/s", or "".
 std::string forecast_text(const Timings& timings);

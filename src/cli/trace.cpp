@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/log.h"
 #include "cli/conversation.h"
 #include "cli/interrupt.h"
 #include "cli/model_flags.h"
+#include "cli/named_files.h"
 #include "cli/run_model.h"
 #include "engine/engine.h"
 #include "gguf/roles.h"
@@ -84,20 +86,30 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
         if (!s) return s.error();
     Expected<TraceShape> shape = trace_shape(choice.path);
     if (!shape) return shape.error();
-    Expected<OutputFile> output = OutputFile::create(flags.output);
-    if (!output) return output.error();
-    Expected<RunModel> model = load_run_model(choice, flags.raw);
+    std::optional<OutputFile> output;
+    std::vector<int32_t> ids;
+    const auto before_weights = [&](const RunModel& outline, const ModelOutline& header) -> Status {
+        const NamedFile result[] = {{"-o", flags.output}};
+        if (Status s = check_outputs(result, files_of(choice, header.file)); !s) return s;
+        Expected<std::vector<int32_t>> prompt = prompt_ids(outline, flags);
+        if (!prompt) return prompt.error();
+        ids = std::move(*prompt);
+        if (Status s = check_room(static_cast<int64_t>(ids.size()), header.n_ctx); !s) return s;
+        Expected<OutputFile> created = OutputFile::create(flags.output);
+        if (!created) return created.error();
+        output.emplace(std::move(*created));
+        return {};
+    };
+    Expected<RunModel> model = load_run_model(choice, flags.raw, before_weights);
     if (!model) return model.error();
-    const Expected<std::vector<int32_t>> ids = prompt_ids(*model, flags);
-    if (!ids) return ids.error();
 
-    shape->header.n_prompt = static_cast<int64_t>(ids->size());
+    shape->header.n_prompt = static_cast<int64_t>(ids.size());
     TraceRecorder recorder(std::move(shape->header));
     model->sequence->session().set_route_sink([&](const Route& route) {
         recorder.add(shape->ordinal.at(route.layer), route.position, route.experts);
     });
     AnswerRequest request;
-    request.prompt = *ids;
+    request.prompt = ids;
     request.sampling = model->sampling;
     if (model->settings.has("inference.max_tokens"))
         request.max_tokens = model->settings.integer("inference.max_tokens");

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/system_error.h"
 #include "device/drive.h"
 
 namespace ft {
@@ -27,13 +28,6 @@ constexpr uint64_t k_sizes[] = {64 * k_kib, 512 * k_kib, 2 * k_mib};
 constexpr int k_depths[] = {1, 4, 16};
 constexpr uint64_t k_least_file = 8 * k_mib;
 constexpr uint64_t k_own_file = 64 * k_mib;
-
-Error failed(const std::string& path, const char* verb, int error_number) {
-    return Error{Code::io,
-                 fmt::format("{}: cannot {}: {}", printable(path), verb,
-                             std::generic_category().message(error_number)),
-                 ""};
-}
 
 class OpenFile {
  public:
@@ -93,7 +87,11 @@ Counted read_for(int fd, uint64_t file_bytes, uint64_t read_bytes, int depth, do
         } while (now_seconds() - start < seconds);
     };
     std::vector<std::jthread> threads;
-    for (int i = 1; i < depth; i++) threads.emplace_back(work);
+    try {
+        for (int i = 1; i < depth; i++) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+        // with fewer reads at a time the rate is the one that this limit on threads allows
+    }
     work();
     threads.clear();
     return {bytes, reads, now_seconds() - start, error_number};
@@ -104,13 +102,13 @@ Expected<DriveProfile> measure(const std::string& path, int fd, uint64_t file_by
     uint64_t number = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     const double each = seconds / (std::size(k_sizes) * std::size(k_depths) + 1);
     const Counted small = read_for(fd, file_bytes, k_block, 1, each, number);
-    if (small.error_number != 0) return failed(path, "read", small.error_number);
+    if (small.error_number != 0) return system_error(path, "read", small.error_number);
     profile.latency_us = small.seconds * 1e6 / static_cast<double>(std::max<uint64_t>(1, small.reads));
     for (const uint64_t size : k_sizes)
         for (const int depth : k_depths) {
             number += 1'000'003;
             const Counted n = read_for(fd, file_bytes, std::min(size, file_bytes), depth, each, number);
-            if (n.error_number != 0) return failed(path, "read", n.error_number);
+            if (n.error_number != 0) return system_error(path, "read", n.error_number);
             profile.rates.push_back({size, depth, static_cast<double>(n.bytes) / n.seconds / 1e9});
         }
     return profile;
@@ -136,9 +134,9 @@ Status write_own_file(int fd, const std::string& path) {
             store(buffer.get() + i, state);
         }
         const ssize_t n = ::write(fd, buffer.get(), part);
-        if (n != static_cast<ssize_t>(part)) return failed(path, "write", n < 0 ? errno : ENOSPC);
+        if (n != static_cast<ssize_t>(part)) return system_error(path, "write", n < 0 ? errno : ENOSPC);
     }
-    if (::fsync(fd) != 0) return failed(path, "write", errno);
+    if (::fsync(fd) != 0) return system_error(path, "write", errno);
     return {};
 }
 
@@ -146,9 +144,9 @@ Status write_own_file(int fd, const std::string& path) {
 
 Expected<DriveProfile> measure_drive(const std::string& file, double seconds) {
     const OpenFile open = open_direct(file);
-    if (open.fd() < 0) return failed(file, "open", errno);
+    if (open.fd() < 0) return system_error(file, "open", errno);
     struct stat status{};
-    if (::fstat(open.fd(), &status) != 0) return failed(file, "read", errno);
+    if (::fstat(open.fd(), &status) != 0) return system_error(file, "read", errno);
     if (!S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) < k_least_file)
         return Error{Code::invalid, fmt::format("{}: too small to measure a drive with", printable(file)),
                      ""};
@@ -158,10 +156,10 @@ Expected<DriveProfile> measure_drive(const std::string& file, double seconds) {
 Expected<DriveProfile> measure_drive_of_folder(const std::string& folder, double seconds) {
     std::string path = folder + "/drive-speed-XXXXXX";
     const OpenFile file(::mkostemp(path.data(), O_CLOEXEC));
-    if (file.fd() < 0) return failed(folder, "write a file to", errno);
+    if (file.fd() < 0) return system_error(folder, "write a file to", errno);
     const OpenFile direct = open_direct(path);
     ::unlink(path.c_str());
-    if (direct.fd() < 0) return failed(path, "open", errno);
+    if (direct.fd() < 0) return system_error(path, "open", errno);
     if (Status s = write_own_file(file.fd(), path); !s) return s.error();
     ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
     return measure(path, direct.fd(), k_own_file, seconds);

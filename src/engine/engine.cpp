@@ -86,7 +86,7 @@ struct Session::State {
         memory.kv.truncate(0);
         memory.state.clear();
     }
-    Status check_ids(std::span<const int32_t> ids) const;
+    Status check_ids(std::span<const int32_t> ids) const { return engine.outline().check_ids(ids, n_past); }
 };
 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -112,6 +112,8 @@ Expected<std::unique_ptr<Engine>> Engine::load(const LoadOptions& options) {
     state->note_options(options);
     const int threads = options.threads > 0 ? options.threads : physical_cores();
     if (Status s = state->make_plan(options, threads); !s) return s.error().within(options.model_path);
+    if (options.before_weights)
+        if (Status s = options.before_weights(state->outline()); !s) return s.error();
     const auto swap = state->choose_swap(options);
     if (!swap) return swap.error();
     const ModelLoad how{.experts = state->plan.experts_resident,
@@ -297,20 +299,19 @@ Expected<std::unique_ptr<Session>> Engine::new_session() {
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
-Status Session::State::check_ids(std::span<const int32_t> ids) const {
-    const int64_t n_vocab = engine.model->hp().n_vocab, room = engine.n_ctx - n_past;
+Status ModelOutline::check_ids(std::span<const int32_t> ids, int64_t n_past) const {
     for (int32_t id : ids)
         if (id < 0 || id >= n_vocab)
             return Error{Code::invalid,
                          fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
                          fmt::format("Ids lie between 0 and {}.", n_vocab - 1)};
-    if (static_cast<int64_t>(ids.size()) > room && !engine.kv.auto_evict)
+    if (!endless && static_cast<int64_t>(ids.size()) > n_ctx - n_past)
         return Error{
             Code::too_large,
-            fmt::format("{} tokens do not fit the context of {}, of which {} are in use", ids.size(),
-                        engine.n_ctx, n_past),
+            fmt::format("{} tokens do not fit the context of {}, of which {} are in use", ids.size(), n_ctx,
+                        n_past),
             fmt::format("Shorten the text, or choose a longer context with --ctx (this model: up to {}).",
-                        engine.model->hp().n_ctx_model)};
+                        n_ctx_model)};
     return {};
 }
 

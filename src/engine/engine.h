@@ -28,6 +28,19 @@ class Gguf;
 struct Plan;
 struct Prediction;
 
+// What is known of a model before its weights are read.
+struct ModelOutline {
+    const Gguf& file;
+    int64_t n_vocab = 0;
+    int64_t n_ctx = 0;        // of the sessions to come
+    int64_t n_ctx_model = 0;  // context_length of the file
+    bool endless = false;     // a full context goes on (kv_cache.auto_evict)
+
+    // An error that says what a session with n_past tokens could not be fed: an id outside the vocabulary,
+    // more ids than the context has room for.
+    Status check_ids(std::span<const int32_t> ids, int64_t n_past = 0) const;
+};
+
 // What the sessions of an engine did so far. May be read from any thread.
 struct EngineActivity {
     std::atomic<uint64_t> prompt_tokens{0};
@@ -55,6 +68,8 @@ struct LoadOptions {
     double memory_look_seconds = 0.5;  // between two looks at what RAM others need
     bool reads_by_threads = false;     // experts are read by threads even where io_uring works
     bool reference = false;            // weights dequantised to f32, f32 activations, f32 KV
+    // Called once the model is known to fit and before its weights are read: for what can be refused by then.
+    std::function<Status(const ModelOutline&)> before_weights;
     std::function<void(uint64_t done, uint64_t total)>
         progress;  // bytes; called from the loading thread, may be empty
     std::function<Expected<std::unique_ptr<File>>(const std::string& path)> open_file = &File::open;

@@ -39,6 +39,13 @@ struct Engine::State {
     ~State() {
         if (profile && cache) profile->write(cache->uses());
     }
+    ModelOutline outline() const {
+        return {.file = file,
+                .n_vocab = model->hp().n_vocab,
+                .n_ctx = n_ctx,
+                .n_ctx_model = model->hp().n_ctx_model,
+                .endless = kv.auto_evict};
+    }
     void note_options(const LoadOptions& options);
     Status make_plan(const LoadOptions& options, int threads);
     Expected<std::optional<SwapFolder>> choose_swap(const LoadOptions& options) const;

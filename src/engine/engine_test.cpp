@@ -194,5 +194,28 @@ TEST(Engine, AContextBeyondTheModelsIsRefusedWithBothNumbers) {
     EXPECT_NE(engine.error().what.find("1073741824"), std::string::npos);
 }
 
+TEST(Engine, WhatIsRefusedBeforeTheWeightsReadsNone) {
+    int opened = 0;
+    LoadOptions options;
+    options.model_path = golden("qwen3moe-f32");
+    options.n_ctx = 64;
+    options.open_file = [&](const std::string& path) {
+        opened++;
+        return File::open(path);
+    };
+    Status ids;
+    options.before_weights = [&](const ModelOutline& outline) -> Status {
+        EXPECT_EQ(outline.n_ctx, 64);
+        EXPECT_TRUE(outline.check_ids(some_ids(64, outline.n_vocab)));
+        EXPECT_FALSE(outline.check_ids(some_ids(64, outline.n_vocab), 1));
+        const int32_t outside[] = {static_cast<int32_t>(outline.n_vocab)};
+        return outline.check_ids(outside);
+    };
+    const auto refused = Engine::load(options);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().what.find("outside the vocabulary"), std::string::npos);
+    EXPECT_EQ(opened, 0);
+}
+
 }  // namespace
 }  // namespace ft

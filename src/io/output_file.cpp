@@ -82,7 +82,7 @@ Expected<OutputFile> OutputFile::create(const std::string& target) {
     if (file.replaces_ && S_ISDIR(info.st_mode))
         return Error{Code::invalid, fmt::format("{}: cannot write: this is a folder", path_text(target)),
                      "Name a file inside it."};
-    if (file.replaces_ && S_ISREG(info.st_mode)) file.fd_ = handed_over(info);
+    if (file.replaces_) file.fd_ = handed_over(info);
     file.direct_ = file.fd_ >= 0 || (file.replaces_ && !S_ISREG(info.st_mode));
     if (file.direct_) {
         if (Status s = file.open_directly(); !s) return s.error();

@@ -101,7 +101,7 @@ class Streaming(harness.Case):
         forecast = t["forecast"]
         for kind in ("prompt", "predicted"):
             want = t[kind + "_per_second"] / forecast[kind + "_per_second"]
-            self.assertAlmostEqual(forecast[kind + "_ratio"], want, delta=1e-6 * want)
+            self.assertAlmostEqual(forecast[kind + "_ratio"], want, delta=1e-3 * want)
         self.assertIn("the plan foresaw", self.good(run(*bench)).text)
         short = self.good(run("run", DEMO, "-p", "x", "--max-tokens", 2, "--json", "--ctx", 512)).json()["timings"]
         self.assertNotIn("predicted_ratio", short["forecast"])

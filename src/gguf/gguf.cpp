@@ -124,8 +124,17 @@ Status Gguf::add_part(const File& file, Header header, Cut cut) {
         tensors_.push_back(std::move(tensor));
     }
     if (part == 0) metadata_ = std::move(header.metadata);
-    parts_.push_back({file.path(), file.size(), header.data_start, header.version});
+    parts_.push_back({file.path(), file.size(), header.data_start, header.version, file.identity()});
     return {};
+}
+
+Status Gguf::check_part(int part, const File& file) const {
+    const Part& known = parts_[static_cast<size_t>(part)];
+    if (file.identity() == known.identity || file.identity() == FileIdentity{}) return {};
+    return Error{
+        Code::io,
+        fmt::format("{}: the file was replaced or written to while it was opened", path_text(known.path)),
+        "Start again with the file as it is now."};
 }
 
 namespace {

@@ -39,7 +39,12 @@ class Gguf {
         uint64_t size_bytes = 0;
         uint64_t data_start = 0;  // where tensor data begins; past the end in a file that was cut there
         int version = 0;
+        FileIdentity identity;
     };
+
+    // An error where `file`, opened again, is not the one whose header was read: offsets would be another
+    // file's.
+    Status check_part(int part, const File& file) const;
 
     // refuse: a file whose data is cut short is an error. allow: it is opened, and missing_bytes() is above
     // 0. A file whose header is cut is an error either way.

@@ -282,5 +282,36 @@ TEST(Gguf, GoldenModelsOpen) {
     EXPECT_GT(n_models, 10);
 }
 
+// A file that says it is another one at each opening, and one that cannot tell.
+class ReplacedFile final : public File {
+ public:
+    ReplacedFile(const std::string& path, const std::string& bytes, uint64_t inode)
+        : File(path), content_(path, bytes), inode_(inode) {}
+    uint64_t size() const override { return content_.size(); }
+    Status read_at(uint64_t offset, std::span<std::byte> to) const override {
+        return content_.read_at(offset, to);
+    }
+    FileIdentity identity() const override { return {.inode = inode_}; }
+
+ private:
+    MemoryFile content_;
+    uint64_t inode_;
+};
+
+TEST(Gguf, AFileThatWasReplacedSinceItsHeaderWasReadIsRefused) {
+    GgufWriter writer;
+    add_floats(writer, "w", 8);
+    const std::string bytes = writer.bytes();
+    const auto gguf = Gguf::open("f.gguf", Gguf::Cut::refuse, [&](const std::string& name) {
+        return Expected<std::unique_ptr<File>>(std::make_unique<ReplacedFile>(name, bytes, 7));
+    });
+    ASSERT_TRUE(gguf);
+    EXPECT_TRUE(gguf->check_part(0, ReplacedFile("f.gguf", bytes, 7)));
+    EXPECT_TRUE(gguf->check_part(0, ReplacedFile("f.gguf", bytes, 0)));
+    const Status other = gguf->check_part(0, ReplacedFile("f.gguf", bytes, 8));
+    ASSERT_FALSE(other);
+    EXPECT_THAT(other.error().what, AllOf(HasSubstr("f.gguf"), HasSubstr("replaced")));
+}
+
 }  // namespace
 }  // namespace ft

@@ -46,6 +46,7 @@ Status read_tensor(const Gguf& gguf, const TensorInfo& tensor, const TakeValues&
     check(type && convert_values, "a tensor of an opened file has a known type");
     Expected<std::unique_ptr<File>> file = File::open(gguf.parts()[static_cast<size_t>(tensor.part)].path);
     if (!file) return file.error();
+    if (Status s = gguf.check_part(tensor.part, **file); !s) return s;
     std::vector<std::byte> blocks;
     std::vector<float> values;
     uint64_t offset = tensor.offset;

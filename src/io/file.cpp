@@ -30,28 +30,26 @@ struct Descriptor {
     Descriptor& operator=(const Descriptor&) = delete;
 };
 
+FileIdentity identity_of(int fd) {
+    struct stat info = {};
+    if (::fstat(fd, &info) != 0) return {};
+    return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
+            info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
 // The size as it is now, to say how much is left of a file that was cut while it was open.
 uint64_t size_now(int fd) {
     struct stat info = {};
     return ::fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 
-// When it was last written to, in nanoseconds.
-int64_t written_at(int fd) {
-    struct stat info = {};
-    return ::fstat(fd, &info) == 0 ? info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec : 0;
-}
-
 class DiskFile final : public File {
  public:
     DiskFile(std::string path, int fd, int direct_fd)
-        : File(std::move(path)),
-          cached_(fd),
-          direct_(direct_fd),
-          size_(size_now(fd)),
-          written_(written_at(fd)) {}
+        : File(std::move(path)), cached_(fd), direct_(direct_fd), identity_(identity_of(fd)) {}
 
-    uint64_t size() const override { return size_; }
+    uint64_t size() const override { return identity_.bytes; }
+    FileIdentity identity() const override { return identity_; }
     Status read_at(uint64_t offset, std::span<std::byte> to) const override;
     Status read_bulk(uint64_t offset, std::span<std::byte> to, std::span<std::byte> scratch) const override;
     Status read_blocks(uint64_t offset, std::span<std::byte> to) const override;
@@ -66,8 +64,7 @@ class DiskFile final : public File {
 
     Descriptor cached_;
     Descriptor direct_;  // -1 where the file system has no O_DIRECT
-    uint64_t size_;
-    int64_t written_;
+    FileIdentity identity_;
 };
 
 std::string_view kind_of(mode_t mode) {
@@ -89,7 +86,8 @@ Error DiskFile::cut_at(uint64_t offset, uint64_t bytes) const {
 
 // A file that is shorter now is found by the read that misses its bytes, and reported with the offset.
 Status DiskFile::check_unchanged() const {
-    if (written_at(cached_.fd) == written_ || size_now(cached_.fd) != size_) return {};
+    const FileIdentity now = identity_of(cached_.fd);
+    if (now.written_ns == identity_.written_ns || now.bytes != identity_.bytes) return {};
     return Error{Code::io, fmt::format("{}: the file was written to while it was in use", path_text(path())),
                  "Start again with the file as it is now."};
 }

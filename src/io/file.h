@@ -13,6 +13,13 @@
 
 namespace ft {
 
+// What tells two files apart that had the same name at two times; all zeros where a file cannot be told.
+struct FileIdentity {
+    uint64_t device = 0, inode = 0, bytes = 0;
+    int64_t written_ns = 0;  // when it was last written to
+    bool operator==(const FileIdentity&) const = default;
+};
+
 class File {
  public:
     // Opens a regular file. Folders, pipes, devices, files that are missing or may not be read: an error that
@@ -46,6 +53,9 @@ class File {
     // What a read brought that the system ran on its own (direct_descriptor()). A file that knows what its
     // bytes must be looks at them here, and mends them where it can. Safe from several threads at once.
     virtual Status accept(uint64_t, std::span<std::byte>) const { return {}; }
+
+    // As it was when it was opened.
+    virtual FileIdentity identity() const { return {}; }
 
     // An error where the file was written to since it was opened, so that what is read now may not belong to
     // what was read before. (Another file of the same name does not matter: what is open stays as it was.)

@@ -106,6 +106,7 @@ Status Model::load(const ModelLoad& how) {
     for (const Gguf::Part& part : file_.parts()) {
         auto file = how.open_file(part.path);
         if (!file) return file.error();
+        if (Status s = file_.check_part(static_cast<int>(files_.size()), **file); !s) return s;
         files_.push_back(std::move(*file));
     }
     const std::vector<LoadRange> to_read = ranges(how.experts);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/bench_parallel.h"
 #include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/numbers.h"
@@ -24,6 +25,7 @@ struct BenchFlags {
     int64_t pp = 128, tg = 32, depth = 0, warm = 0, reps = 3;
     double limit = 0;
     bool json = false;
+    std::vector<int> parallel = {};
 };
 
 // The ids of the field's synthetic benchmark: no two neighbours alike, spread over the vocabulary.
@@ -171,8 +173,32 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
             100 * r.foreign_cpu);
 }
 
+// The same for several answers at once, instead of one.
+Expected<int> bench_widths(LoadOptions options, const BenchFlags& flags) {
+    const int64_t pp = std::max<int64_t>(flags.pp, 1), tg = std::max<int64_t>(flags.tg, 2);
+    if (options.n_ctx == 0) options.n_ctx_least = pp + tg;
+    options.steps.batch_size = *std::ranges::max_element(flags.parallel);
+    auto engine = load_engine(options);
+    if (!engine) return engine.error();
+    const ForeignCpu watch;
+    const auto results = bench_parallel(**engine, flags.parallel, pp, tg);
+    if (!results) return results.error();
+    if (flags.json) {
+        const nlohmann::ordered_json out = {{"parallel", to_json(*results)},
+                                            {"threads", (*engine)->threads()},
+                                            {"isa", (*engine)->kernels_name()},
+                                            {"foreign_cpu", watch.share()}};
+        write_out(json_text(out));
+    } else {
+        write_out(to_text(*results));
+    }
+    if (Status s = finish_output(); !s) return s.error();
+    return 0;
+}
+
 Expected<int> bench(const ModelChoice& model, const BenchFlags& flags) {
     LoadOptions options = load_options(model);
+    if (!flags.parallel.empty()) return bench_widths(std::move(options), flags);
     if (options.n_ctx == 0) options.n_ctx_least = std::max(flags.pp, flags.depth + 1 + flags.warm + flags.tg);
     auto engine = load_engine(options);
     if (!engine) return engine.error();
@@ -198,6 +224,11 @@ Action define_bench(CLI::App& app) {
         ->transform(whole_number(1, 1000));
     app.add_option("--limit", flags->limit, "seconds after which a counted part ends (0: never)")
         ->transform(real_number(0, 1e6));
+    app.add_option("--parallel", flags->parallel,
+                   "instead: answers written at once, several numbers of them, as in 1,2,4,8")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 256))
+        ->type_name("N,N,..");
     app.add_flag("--json", flags->json, "one JSON object");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return bench(model, *flags); });

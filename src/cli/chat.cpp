@@ -26,7 +26,9 @@ class Chat {
                          .reset = [&] { reset(); },
                          .stats = [&] { return stats(); },
                          .system = [&] { return conversation_.system(); },
-                         .set_system = [&](const std::string& text) { conversation_.set_system(text); }});
+                         .set_system = [&](const std::string& text) { conversation_.set_system(text); },
+                         .save = [&](const std::string& path) { return save(path); },
+                         .load = [&](const std::string& path) { return load(path); }});
     }
 
  private:
@@ -35,6 +37,21 @@ class Chat {
     void reset() {
         conversation_.clear();
         model_.sequence->keep_prefix_of({});
+    }
+
+    std::string save(const std::string& path) {
+        const Status saved = model_.sequence->save(path, conversation_.saved());
+        if (!saved) return saved.error().sentence();
+        return fmt::format("Saved: {} tokens in {}.", model_.sequence->n_past(), path);
+    }
+
+    std::string load(const std::string& path) {
+        const Expected<std::string> note = model_.sequence->load(path);
+        if (!note) return note.error().sentence();
+        if (const Status restored = conversation_.restore(*note); !restored)
+            return restored.error().within(path).sentence();
+        return fmt::format("Loaded: the conversation of {} tokens in {} goes on.", model_.sequence->n_past(),
+                           path);
     }
 
     Status turn(const std::string& text) {

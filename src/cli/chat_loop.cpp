@@ -42,11 +42,23 @@ Next show_stats(const ChatHooks& hooks, const std::string&) {
     return Next::go_on;
 }
 
+Next save(const ChatHooks& hooks, const std::string& path) {
+    hooks.say(path.empty() ? "/save needs a file: /save PATH" : hooks.save(path));
+    return Next::go_on;
+}
+
+Next load(const ChatHooks& hooks, const std::string& path) {
+    hooks.say(path.empty() ? "/load needs a file: /load PATH" : hooks.load(path));
+    return Next::go_on;
+}
+
 constexpr ChatCommand k_commands[] = {
     {"/help", "", "this list", &show_help},
     {"/system", "[TEXT]", "sets what the model is told before the conversation, or shows it", &change_system},
     {"/reset", "", "forgets the conversation so far", &reset},
     {"/stats", "", "figures of the last answer, the seed, the room left in the context", &show_stats},
+    {"/save", "PATH", "writes the conversation to a file, with what the model remembers of it", &save},
+    {"/load", "PATH", "goes on with a saved conversation, exactly where it stood", &load},
     {"/exit", "", "ends the chat, as Ctrl-D does",
      [](const ChatHooks&, const std::string&) { return Next::leave; }},
 };

@@ -18,6 +18,8 @@ struct ChatHooks {
     std::function<std::string()> stats;                     // lines
     std::function<std::string()> system;                    // the system prompt in force, "" for none
     std::function<void(const std::string& text)> set_system;
+    std::function<std::string(const std::string& path)> save;  // a line: what was done, or why not
+    std::function<std::string(const std::string& path)> load;
 };
 
 // Until Ctrl-D or /exit: then 0.

@@ -33,7 +33,9 @@ struct Typed {
                          .reset = [&] { resets++; },
                          .stats = [] { return std::string("seed 7"); },
                          .system = [&] { return system; },
-                         .set_system = [&](const std::string& text) { system = text; }});
+                         .set_system = [&](const std::string& text) { system = text; },
+                         .save = [](const std::string& path) { return "saved " + path; },
+                         .load = [](const std::string& path) { return "loaded " + path; }});
     }
     static Typed of(std::initializer_list<const char*> texts) {
         Typed typed;
@@ -48,6 +50,14 @@ TEST(ChatLoop, LinesGoToTheModelAndCommandsDoNot) {
     EXPECT_EQ(typed.asked, "[Hello.][/usr/bin/ls is what?]");
     for (const char* word : {"/help", "/system", "/reset", "/stats", "/exit", "seed 7"})
         EXPECT_NE(typed.said.find(word), std::string::npos) << word;
+}
+
+TEST(ChatLoop, SavesAndLoadsWhereItIsTold) {
+    Typed typed = Typed::of({"/save a file", "/load b", "/save", "/load"});
+    ASSERT_TRUE(typed.run());
+    for (const char* line : {"saved a file", "loaded b", "/save needs a file", "/load needs a file"})
+        EXPECT_NE(typed.said.find(line), std::string::npos) << line;
+    EXPECT_EQ(typed.asked, "");
 }
 
 TEST(ChatLoop, ExitEndsBeforeTheNextLine) {

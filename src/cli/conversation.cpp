@@ -1,8 +1,30 @@
 #include "cli/conversation.h"
 
+#include <algorithm>
+
 #include "text/utf8.h"
 
 namespace ft::cli {
+
+std::string Conversation::saved() const {
+    const nlohmann::ordered_json all = {{"system", mend_utf8(system_)}, {"messages", messages_}};
+    return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Status Conversation::restore(const std::string& saved) {
+    const auto all = nlohmann::ordered_json::parse(saved, nullptr, false);
+    const auto is_message = [](const auto& m) {
+        return m.is_object() && m.contains("role") && m["role"].is_string() && m.contains("content") &&
+               m["content"].is_string();
+    };
+    if (!all.is_object() || !all.contains("system") || !all["system"].is_string() ||
+        !all.contains("messages") || !all["messages"].is_array() ||
+        !std::ranges::all_of(all["messages"], is_message))
+        return Error{Code::invalid, "the saved file holds no messages", "Save the conversation again."};
+    system_ = all["system"].get<std::string>();
+    messages_ = all["messages"];
+    return {};
+}
 
 // What a template takes is UTF-8; a command line or a pipe may hold anything.
 void Conversation::add_user(std::string text) {

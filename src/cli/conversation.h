@@ -26,6 +26,9 @@ class Conversation {
     void add_assistant(std::string text, std::string thinking);
     void drop_last() { messages_.erase(messages_.size() - 1); }
     void clear() { messages_.clear(); }
+    // System prompt and messages as JSON, and back. An error: it is no such text.
+    std::string saved() const;
+    Status restore(const std::string& saved);
     bool empty() const { return messages_.empty(); }
 
     // The prompt for the next answer. An error is the template's.

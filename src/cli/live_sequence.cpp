@@ -16,6 +16,16 @@ void LiveSequence::keep_prefix_of(std::span<const int32_t> ids) {
     fed_.resize(common);
 }
 
+Expected<std::string> LiveSequence::load(const std::string& path) {
+    auto saved = session_->load(path);
+    if (!saved) {
+        if (session_->n_past() == 0) fed_.clear();
+        return saved.error();
+    }
+    fed_ = std::move(saved->ids);
+    return std::move(saved->note);
+}
+
 Status LiveSequence::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) {
     const Status fed = session_->feed(ids, stop);
     if (session_->n_past() < static_cast<int64_t>(fed_.size())) {  // a failed read emptied the session

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/answer.h"
@@ -18,6 +19,11 @@ class LiveSequence : public Sequence {
     void keep_prefix_of(std::span<const int32_t> ids);
 
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) override;
+    // A file of what was fed, with a note; and back. After an error of load() nothing is fed, or what was.
+    Status save(const std::string& path, const std::string& note) const {
+        return session_->save(path, fed_, note);
+    }
+    Expected<std::string> load(const std::string& path);
     std::span<const float> logits() const override { return session_->logits(); }
     int64_t n_past() const override { return session_->n_past(); }
     int64_t step_tokens() const override { return session_->step_tokens(); }

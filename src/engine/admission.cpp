@@ -66,13 +66,25 @@ bool Scheduler::State::start_first(Lane lane, std::optional<Lane> passed) {
     const bool whole = !options.overcommit || (choice.started && !running.empty());
     const int64_t n_position =
         whole ? choice.n_prompt() + choice.ticket->most : static_cast<int64_t>(choice.ids.size());
-    choice.sequence = store->start(choice.ids, n_position);
-    if (!choice.sequence) return false;
+    if (!give_memory(choice, n_position)) return false;
     running.push_back(std::move(waiting[index(lane)].front()));
     waiting[index(lane)].pop_front();
     lanes.start(lane, passed);
     if (!choice.started) first_start(choice);
     prompt_reached(choice);
+    return true;
+}
+
+// From where it was parked, else from what is kept of others.
+bool Scheduler::State::give_memory(Choice& choice, int64_t n_position) {
+    choice.sequence = choice.parked ? store->start_empty(n_position) : store->start(choice.ids, n_position);
+    if (!choice.sequence) return false;
+    if (choice.parked) {
+        SequenceMemory& memory = choice.sequence->memory;
+        if (parking.restore(*choice.parked, store->pool(), memory)) choice.sequence->n_past = choice.n_parked;
+        else memory.state.clear();
+        choice.parked.reset();
+    }
     return true;
 }
 
@@ -145,6 +157,8 @@ size_t Scheduler::State::youngest() const {
 void Scheduler::State::park(size_t of_running) {
     Choice& choice = *running[of_running];
     needs[of_running].rows = 0;
+    choice.n_parked = choice.sequence->n_past;
+    choice.parked = parking.save(choice.fed(), store->pool(), choice.sequence->memory);
     store->drop(std::move(choice.sequence));
     choice.ticket->record.parked++;
     const std::lock_guard lock(mutex);
@@ -173,6 +187,7 @@ void Scheduler::State::end(Choice& choice, FinishReason reason, const Error* err
         if (reason == FinishReason::error) store->drop(std::move(choice.sequence));
         else store->finish(std::move(choice.sequence), fed);
     }
+    if (choice.parked) parking.remove(*choice.parked);
     ticket.record.finish = reason;
     ticket.owner->on_end({.choice = choice.index,
                           .reason = reason,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/parking.h"
 #include "engine/request.h"
 #include "engine/sequence_store.h"
 #include "text/answer_text.h"
@@ -40,14 +41,17 @@ struct Choice {
 
     std::shared_ptr<Ticket> ticket;
     int index;
-    std::vector<int32_t> ids;  // the prompt, and what was drawn
-    int64_t drawn = 0;         // tokens, an end token too
+    std::vector<int32_t> ids;    // the prompt, and what was drawn
+    int64_t drawn = 0;           // tokens, an end token too
+    Expected<int32_t> next = 0;  // the one just drawn
     Sampler sampler;
     AnswerText text;
     TokenLogprobs logprobs;
     std::vector<int64_t> borders;                       // where state is kept, rising; recurrent layers only
     std::unique_ptr<SequenceStore::Sequence> sequence;  // nothing: it waits
-    bool started = false;                               // once; it may have been parked since
+    std::optional<Parking::Place> parked;  // where it lies meanwhile, with its first n_parked ids
+    int64_t n_parked = 0;
+    bool started = false;  // once; it may have been parked since
     bool ended = false;
 };
 

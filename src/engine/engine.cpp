@@ -11,6 +11,7 @@
 #include "engine/engine_state.h"
 #include "engine/machine_profile.h"
 #include "engine/model_shape.h"
+#include "engine/sequence_file.h"
 #include "tiers/half_life.h"
 #include "tiers/plan_predict.h"
 
@@ -378,6 +379,37 @@ bool Session::rewind(int64_t n_past) {
     state_->n_past = n_past;
     state_->has_logits = false;
     return true;
+}
+
+Status Session::save(const std::string& path, std::span<const int32_t> ids, const std::string& note) const {
+    const State& s = *state_;
+    check(static_cast<int64_t>(ids.size()) == s.n_past, "other ids are saved than were fed");
+    return write_sequence(path, sequence_model_key(s.engine.file), {{ids.begin(), ids.end()}, note}, *s.pool,
+                          s.memory);
+}
+
+Expected<Session::Saved> Session::load(const std::string& path) {
+    State& s = *state_;
+    const uint64_t model = sequence_model_key(s.engine.file);
+    auto saved = read_saved(path, model, *s.pool, s.memory.state);
+    if (!saved) return saved.error();
+    const auto n = static_cast<int64_t>(saved->ids.size());
+    if (n > s.engine.n_ctx)
+        return Error{Code::too_large,
+                     fmt::format("{}: saved with {} tokens, but the context has room for {}", printable(path),
+                                 n, s.engine.n_ctx),
+                     fmt::format("Choose a longer context with --ctx {} or more.", n + 1)};
+    s.clear();
+    if (!s.memory.kv.reserve(n))
+        return Error{Code::unsupported,
+                     fmt::format("{}: saved with {} tokens, more than a window keeps", printable(path), n),
+                     "Leave kv_cache.sliding_window out."};
+    if (Status read = read_sequence(path, model, *s.pool, s.memory); !read) {
+        s.clear();
+        return read.error();
+    }
+    s.n_past = n;
+    return Saved{std::move(saved->ids), std::move(saved->note)};
 }
 
 void Session::set_route_sink(std::function<void(const Route&)> sink) { state_->route_sink = std::move(sink); }

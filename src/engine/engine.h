@@ -148,6 +148,16 @@ class Session {
     // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers; a window
     // that has moved on): clear() and feed again.
     bool rewind(int64_t n_past);
+    // `ids`, those that were fed, with their keys, values and state as a file (engine/sequence_file.h), and a
+    // note of the caller's. load() gives the same sequence again, to the bit, and what was saved beside it;
+    // it refuses what is damaged, of another model, or longer than the context. After an error of load() the
+    // session is empty where the file turned out damaged late, else as it was.
+    Status save(const std::string& path, std::span<const int32_t> ids, const std::string& note) const;
+    struct Saved {
+        std::vector<int32_t> ids;
+        std::string note;
+    };
+    Expected<Saved> load(const std::string& path);
     // Called for every mixture layer and token while set; for traces.
     void set_route_sink(std::function<void(const Route&)> sink);
 

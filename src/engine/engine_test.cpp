@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <vector>
@@ -95,6 +97,62 @@ INSTANTIATE_TEST_SUITE_P(Goldens, EveryKindOfModel,
                              std::replace(name.begin(), name.end(), '-', '_');
                              return name;
                          });
+
+TEST_P(EveryKindOfModel, ASavedSessionGoesOnWithTheSameBits) {
+    auto engine = load(GetParam(), 1, 64);
+    ASSERT_NE(engine, nullptr);
+    const auto ids = some_ids(150, engine->n_vocab()), more = some_ids(9, engine->n_vocab());
+    const std::string path = testing::TempDir() + "/" + GetParam() + ".sequence";
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    ASSERT_TRUE((*session)->feed(ids));
+    ASSERT_TRUE((*session)->save(path, ids, "a note"));
+    ASSERT_TRUE((*session)->feed(more));
+    auto engine_again = load(GetParam(), 2, 16);
+    auto again = engine_again->new_session();
+    ASSERT_TRUE(again);
+    ASSERT_TRUE((*again)->feed(some_ids(5, engine->n_vocab())));
+    const auto saved = (*again)->load(path);
+    ASSERT_TRUE(saved) << saved.error().sentence();
+    EXPECT_EQ(saved->ids, ids);
+    EXPECT_EQ(saved->note, "a note");
+    EXPECT_EQ((*again)->n_past(), 150);
+    ASSERT_TRUE((*again)->feed(more));
+    EXPECT_TRUE(same_bits((*again)->logits(), (*session)->logits()));
+}
+
+TEST(Engine, RefusesSavedSequencesThatAreDamagedOrOfAnotherModel) {
+    auto engine = load("qwen3moe-q4km", 1, 16, 256);
+    ASSERT_NE(engine, nullptr);
+    const auto ids = some_ids(20, engine->n_vocab());
+    const std::string path = testing::TempDir() + "/refused.sequence";
+    auto session = engine->new_session();
+    ASSERT_TRUE(session && (*session)->feed(ids) && (*session)->save(path, ids, ""));
+    std::ifstream in(path, std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    const auto refused = [&](Session& by, const std::string& bytes) {
+        std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        const auto loaded = by.load(path);
+        EXPECT_FALSE(loaded);
+        return loaded ? std::string() : loaded.error().sentence();
+    };
+    for (const size_t n : {size_t{0}, size_t{10}, size_t{100}, whole.size() - 1})
+        EXPECT_NE(refused(**session, whole.substr(0, n)).find("refused.sequence"), std::string::npos) << n;
+    for (const size_t at :
+         {size_t{0}, size_t{8}, size_t{24}, size_t{32}, size_t{64}, whole.size() / 2, whole.size() - 1}) {
+        std::string flipped = whole;
+        flipped[at] = static_cast<char>(flipped[at] ^ 1);
+        EXPECT_NE(refused(**session, flipped).find("refused.sequence"), std::string::npos) << at;
+    }
+    auto other = load("qwen3-f16", 1, 16, 256);
+    auto of_other = other->new_session();
+    ASSERT_TRUE(of_other);
+    EXPECT_NE(refused(**of_other, whole).find("another model"), std::string::npos);
+    auto small = load("qwen3moe-q4km", 1, 16, 16);
+    auto of_small = small->new_session();
+    ASSERT_TRUE(of_small);
+    EXPECT_NE(refused(**of_small, whole).find("--ctx"), std::string::npos);
+}
 
 TEST(Engine, RefusesIdsAndLengthsThatDoNotFitAndKeepsTheSession) {
     auto engine = load("qwen3moe-q4km", 1, 16, 32);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/scheduler_state.h"
+#include "engine/sequence_file.h"
 
 namespace ft {
 
@@ -37,6 +38,7 @@ Scheduler::State::State(Engine::State& engine_state, const Tokenizer& its_tokeni
       step_rows(how.step_tokens > 0 ? std::min(how.step_tokens, engine_state.plan.chunk)
                                     : engine_state.plan.chunk),
       store(std::move(memory)),
+      parking(how.park_dir, sequence_model_key(engine_state.file)),
       lanes({how.batch_size, how.interactive_slots}),
       pace(how.step_ms / 1e3),
       logits(static_cast<size_t>(how.batch_size) * static_cast<size_t>(engine_state.model->hp().n_vocab)) {

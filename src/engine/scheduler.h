@@ -29,6 +29,7 @@ struct SchedulerOptions {
 
     int64_t pool_tokens = 0;  // whose keys and values there is memory for; 0: batch_size whole contexts
     bool overcommit = false;  // pages are taken as they are needed; who finds none is parked, and comes back
+    std::string park_dir = {};  // where parked sequences lie; "": they are read again, prompt and answer
     uint64_t prefix_cache_bytes = 0;      // of the pool's pages, for beginnings that may come again
     uint64_t state_checkpoint_bytes = 0;  // for states of recurrent layers, beside the pool
 };
@@ -43,9 +44,10 @@ struct SchedulerCounters {
     int running = 0;             // sequences
     int waiting = 0;             // requests
     uint64_t kv_bytes = 0;       // of all pages
-    uint64_t pages_used = 0;     // of them by sequences and the prefix cache
-    uint64_t checkpoints = 0;    // states of recurrent layers that the prefix cache keeps
-    uint64_t parked_files = 0;   // in park_dir
+    uint64_t kv_bytes_planned = 0;
+    uint64_t pages_used = 0;    // of them by sequences and the prefix cache
+    uint64_t checkpoints = 0;   // states of recurrent layers that the prefix cache keeps
+    uint64_t parked_files = 0;  // in park_dir
 };
 
 using RequestId = uint64_t;

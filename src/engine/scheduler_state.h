@@ -32,6 +32,7 @@ struct Scheduler::State {
     void take_cancelled();
     void admit();
     bool start_first(Lane lane, std::optional<Lane> passed);
+    bool give_memory(Choice& choice, int64_t n_position);
     void first_start(Choice& choice);
     void prompt_reached(Choice& first);
     void unpin(Ticket& ticket);
@@ -52,7 +53,7 @@ struct Scheduler::State {
     void advance();
     void keep_beginning(Choice& choice);
     void draw_all();
-    void draw(Choice& choice, std::span<const float> of);
+    void accept(Choice& choice, std::span<const float> of);
     void count_experts(const CacheStats& stats);
     void publish();
 
@@ -62,6 +63,7 @@ struct Scheduler::State {
     const int64_t step_rows;
 
     std::unique_ptr<SequenceStore> store;
+    Parking parking;
     Lanes lanes;
     StepPace pace;
     std::deque<std::unique_ptr<Choice>> waiting[2];  // by lane

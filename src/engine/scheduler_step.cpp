@@ -135,23 +135,29 @@ void Scheduler::State::draw_all() {
     if (drawing.empty()) return;
     const int64_t n = static_cast<int64_t>(drawing.size()), n_vocab = engine.model->hp().n_vocab;
     engine.model->head(*engine.ops, 0, {logits.data(), n, n_vocab, n_vocab});
-    for (int64_t i = 0; i < n; i++)
-        draw(*running[drawing[static_cast<size_t>(i)]],
-             {logits.data() + i * n_vocab, static_cast<size_t>(n_vocab)});
+    const auto of = [&](int64_t i) {
+        return std::span<const float>(logits.data() + i * n_vocab, static_cast<size_t>(n_vocab));
+    };
+    const auto choice = [&](int64_t i) -> Choice& { return *running[drawing[static_cast<size_t>(i)]]; };
+    // each has a sampler of its own, so they may draw at once; their owners are told one after the other
+    engine.pool->run(static_cast<int>(n), [&](int i, int) {
+        Choice& c = choice(i);
+        c.next = c.sampler.sample(of(i), c.ids.size(), static_cast<uint64_t>(c.index));
+    });
+    for (int64_t i = 0; i < n; i++) accept(choice(i), of(i));
     const std::lock_guard lock(mutex);
     counters.generated_tokens += static_cast<uint64_t>(n);
 }
 
-void Scheduler::State::draw(Choice& choice, std::span<const float> of) {
+// The token that was drawn becomes part of the answer.
+void Scheduler::State::accept(Choice& choice, std::span<const float> of) {
     Ticket& ticket = *choice.ticket;
     const Request& request = ticket.request;
-    const Expected<int32_t> drawn =
-        choice.sampler.sample(of, choice.ids.size(), static_cast<uint64_t>(choice.index));
-    if (!drawn) {
-        const Error error = drawn.error().within(engine.file.path());
+    if (!choice.next) {
+        const Error error = choice.next.error().within(engine.file.path());
         return end(choice, FinishReason::error, &error);
     }
-    const int32_t id = *drawn;
+    const int32_t id = *choice.next;
     if (ticket.first_token == 0) {
         ticket.first_token = now_seconds();
         ticket.record.prefill_ms = (ticket.first_token - ticket.started) * 1e3;
@@ -181,6 +187,8 @@ void Scheduler::State::publish() {
     const PagePool& pool = store->pool();
     counters.kv_bytes = static_cast<uint64_t>(pool.n_page()) * pool.page_bytes();
     counters.pages_used = static_cast<uint64_t>(pool.n_page() - pool.n_free());
+    counters.kv_bytes_planned = engine.plan.kv_bytes;
+    counters.parked_files = parking.n_file();
     counters.checkpoints = static_cast<uint64_t>(store->tree().n_state());
 }
 

@@ -17,8 +17,16 @@ Expected<std::unique_ptr<SequenceStore>> SequenceStore::create(const KvShape& kv
 
 std::unique_ptr<SequenceStore::Sequence> SequenceStore::start(std::span<const int32_t> ids,
                                                               int64_t n_position) {
-    check(!ids.empty() && !idle_states_.empty(), "more sequences than there is memory for");
-    const PrefixMatch match = tree_.find(ids.first(ids.size() - 1));
+    check(!ids.empty(), "a sequence without ids");
+    return begin(tree_.find(ids.first(ids.size() - 1)), n_position);
+}
+
+std::unique_ptr<SequenceStore::Sequence> SequenceStore::start_empty(int64_t n_position) {
+    return begin({}, n_position);
+}
+
+std::unique_ptr<SequenceStore::Sequence> SequenceStore::begin(const PrefixMatch& match, int64_t n_position) {
+    check(!idle_states_.empty(), "more sequences than there is memory for");
     KvSequence kv(*pool_);
     kv.adopt(match.pages);  // from now on they cannot be forgotten
     const bool cut = match.n_token % k_kv_block != 0;

@@ -33,6 +33,8 @@ class SequenceStore {
     // A sequence that holds the longest kept beginning of `ids` (their last one is always left to feed), and
     // pages for n_position positions. Nothing: the pool has not enough of them now.
     std::unique_ptr<Sequence> start(std::span<const int32_t> ids, int64_t n_position);
+    // The same without a kept beginning: what it holds comes from elsewhere.
+    std::unique_ptr<Sequence> start_empty(int64_t n_position);
     // Pages for positions before n_position; false where the pool has none.
     bool grow(Sequence& sequence, int64_t n_position);
     // Gives the pages back. `ids` were fed: they are kept for others.
@@ -51,6 +53,7 @@ class SequenceStore {
     const PagePool& pool() const { return *pool_; }
 
  private:
+    std::unique_ptr<Sequence> begin(const PrefixMatch& match, int64_t n_position);
     SequenceStore(std::unique_ptr<PagePool> pool, const RecurrentShape& state, const StoreOptions& options);
 
     std::unique_ptr<PagePool> pool_;

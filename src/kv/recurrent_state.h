@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "base/buffer.h"
 
@@ -33,6 +34,11 @@ class RecurrentState {
     float* matrix(int layer) { return matrix_.data() + layer * shape_.matrix_values(); }
     // [n_history, n_channel]: the newest inputs before convolution, oldest first
     float* history(int layer) { return history_.data() + layer * shape_.history_values(); }
+    // All of it, to be written to a file and read back.
+    std::span<float> all_matrices() { return matrix_.span(); }
+    std::span<float> all_histories() { return history_.span(); }
+    std::span<const float> all_matrices() const { return matrix_.span(); }
+    std::span<const float> all_histories() const { return history_.span(); }
     // Of the same shape.
     void copy_from(const RecurrentState& other) {
         std::copy_n(other.matrix_.data(), matrix_.size(), matrix_.data());

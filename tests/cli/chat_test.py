@@ -153,6 +153,29 @@ class Chat(harness.Case):
             self.assertEqual(t.end(), -number)
             self.assertTrue(termios.tcgetattr(t.master)[3] & termios.ICANON)
 
+    def test_a_saved_conversation_goes_on_in_another_chat(self):
+        path, answers = str(self.path("a conversation")), []
+        for before in (("Hello there!", "/save " + path), ("/load " + path,)):
+            t = self.start("--max-tokens", 16)
+            for line in before:
+                t.send(line + "\n")
+                self.assertTrue(t.wait_for("tok/s|Saved|Loaded"), t.text())
+                t.settle()
+            t.send("What is a router?\n")
+            self.assertTrue(t.wait_for("tok/s"), t.text())
+            t.settle()
+            answers.append(re.findall(r"\w+", t.text().split("What is a router?")[-1].split("[stats]")[0]))
+            t.send("/exit\n")
+            self.assertEqual(t.end(), 0)
+        self.assertTrue(answers[0])
+        self.assertEqual(answers[1], answers[0])
+        with open(path, "r+b") as file:
+            file.truncate(100)
+        t = self.start()
+        t.send("/load " + path + "\n")
+        self.assertTrue(t.wait_for("no whole saved conversation"), t.text())
+        self.assertIsNone(t.child.poll())
+
     def test_reset_forgets(self):
         t = self.start("--max-tokens", 12)
         answers = []

@@ -74,6 +74,14 @@ class Usage(harness.Case):
         self.assertIn("perplexity: %.5f +/- %.5f" % (got["perplexity"], got["standard_error"]), line)
         self.assertEqual(got["scored"], got["chunks"] * 15)
 
+    def test_bench_of_several_answers_at_once(self):
+        got = self.good(run("bench", DEMO, "--parallel", "1,3", "--pp", 8, "--tg", 6, "--json")).json()
+        self.assertEqual([each["parallel"] for each in got["parallel"]], [1, 3])
+        for each in got["parallel"]:
+            for key in ("ttft_ms", "predicted_per_second", "total_per_second", "prompt_per_second"):
+                self.assertGreater(each[key], 0, key)
+        self.refused(run("bench", DEMO, "--parallel", "0"), "--parallel")
+
     def test_perplexity_refuses_what_it_cannot_score(self):
         self.refused(run("perplexity", DEMO, "--text", self.path("absent.txt")), "absent.txt")
         short = self.write("short.txt", "a few words only")

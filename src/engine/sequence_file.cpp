@@ -1,0 +1,179 @@
+#include "engine/sequence_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "io/file.h"
+#include "io/output_file.h"
+
+namespace ft {
+
+namespace {
+
+constexpr char k_magic[8] = {'F', 'T', 'S', 'E', 'Q', 0, 0, 0};
+constexpr uint32_t k_version = 1;
+
+struct SequenceHeader {
+    char magic[8];
+    uint32_t version, type_k, type_v, zero;
+    uint64_t model, n_id, page_bytes, state_bytes, note_bytes;
+
+    uint64_t body_begin() const { return sizeof(SequenceHeader) + n_id * sizeof(int32_t) + note_bytes; }
+    uint64_t file_bytes() const {
+        return body_begin() + static_cast<uint64_t>(kv_pages(static_cast<int64_t>(n_id))) * page_bytes +
+               state_bytes + sizeof(uint64_t);
+    }
+};
+static_assert(sizeof(SequenceHeader) == 64);
+
+class Sum {
+ public:
+    Sum() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
+    void add(std::span<const std::byte> bytes) {
+        XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+    }
+    uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
+
+ private:
+    std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
+};
+
+SequenceHeader header_for(uint64_t model, uint64_t n_id, uint64_t note_bytes, const PagePool& pool,
+                          const RecurrentState& state) {
+    SequenceHeader header{.magic = {},
+                          .version = k_version,
+                          .type_k = static_cast<uint32_t>(pool.shape().type_k),
+                          .type_v = static_cast<uint32_t>(pool.shape().type_v),
+                          .zero = 0,
+                          .model = model,
+                          .n_id = n_id,
+                          .page_bytes = pool.page_bytes(),
+                          .state_bytes = state.shape().bytes(),
+                          .note_bytes = note_bytes};
+    std::memcpy(header.magic, k_magic, sizeof k_magic);
+    return header;
+}
+
+Error damaged(const std::string& path, std::string_view how) {
+    return Error{Code::invalid, fmt::format("{}: no whole saved conversation: {}", printable(path), how),
+                 "Save it again."};
+}
+
+Expected<SequenceHeader> read_header(const File& file, uint64_t model, const PagePool& pool,
+                                     const RecurrentState& state) {
+    const std::string& path = file.path();
+    SequenceHeader header{};
+    if (file.size() < sizeof header) return damaged(path, "it is shorter than a header");
+    if (Status s = file.read_at(0, std::as_writable_bytes(std::span(&header, 1))); !s) return s.error();
+    if (std::memcmp(header.magic, k_magic, sizeof k_magic) != 0)
+        return damaged(path, "it does not begin as one");
+    const auto other = [&](std::string_view what, std::string_view remedy) {
+        return Error{Code::invalid, fmt::format("{}: saved {}", printable(path), what), std::string(remedy)};
+    };
+    if (header.version != k_version)
+        return other(fmt::format("as version {}, this program reads version {}", header.version, k_version),
+                     "Use the program that saved it.");
+    if (header.model != model) return other("with another model", "Load that model.");
+    const SequenceHeader mine = header_for(model, header.n_id, header.note_bytes, pool, state);
+    if (header.type_k != mine.type_k || header.type_v != mine.type_v ||
+        header.page_bytes != mine.page_bytes || header.state_bytes != mine.state_bytes)
+        return other("with other types of keys and values", "Choose the same kv_cache.quant.");
+    if (header.n_id > file.size() || header.note_bytes > file.size() || header.file_bytes() != file.size())
+        return damaged(path, fmt::format("it has {} bytes", file.size()));
+    return header;
+}
+
+// The bytes between the ids and the sum, in order.
+template <class Memory, class Fn>
+Status each_part(const PagePool& pool, Memory& memory, int64_t n_page, Fn fn) {
+    for (int64_t i = 0; i < n_page; i++)
+        if (Status s = fn(pool.bytes(memory.kv.pages()[static_cast<size_t>(i)])); !s) return s;
+    for (const auto values : {memory.state.all_matrices(), memory.state.all_histories()})
+        if (Status s = fn(std::span(values)); !s) return s;
+    return {};
+}
+
+}  // namespace
+
+uint64_t sequence_model_key(const Gguf& file) {
+    uint64_t key = 0;
+    for (const TensorInfo& tensor : file.tensors()) {
+        key = XXH3_64bits_withSeed(tensor.name.data(), tensor.name.size(), key);
+        const uint64_t numbers[] = {tensor.type, tensor.offset, tensor.bytes};
+        key = XXH3_64bits_withSeed(numbers, sizeof numbers, key);
+    }
+    return key;
+}
+
+Status write_sequence(const std::string& path, uint64_t model, const SavedSequence& saved,
+                      const PagePool& pool, const SequenceMemory& memory) {
+    const int64_t n_page = kv_pages(static_cast<int64_t>(saved.ids.size()));
+    if (std::ranges::any_of(memory.kv.pages().first(static_cast<size_t>(n_page)),
+                            [](int32_t page) { return page < 0; }))
+        return Error{
+            Code::unsupported,
+            fmt::format("{}: the conversation has lost positions to a window, so it cannot be written",
+                        printable(path)),
+            "Leave kv_cache.sliding_window and kv_cache.auto_evict out."};
+    auto file = OutputFile::create(path);
+    if (!file) return file.error();
+    Sum sum;
+    const auto put = [&](auto values) -> Status {
+        const auto bytes = std::as_bytes(values);
+        sum.add(bytes);
+        return file->write(bytes);
+    };
+    const SequenceHeader header = header_for(model, saved.ids.size(), saved.note.size(), pool, memory.state);
+    if (Status s = put(std::span(&header, 1)); !s) return s;
+    if (Status s = put(std::span(saved.ids)); !s) return s;
+    if (Status s = put(std::span(saved.note)); !s) return s;
+    if (Status s = each_part(pool, memory, n_page, put); !s) return s;
+    const uint64_t value = sum.value();
+    if (Status s = file->write(std::as_bytes(std::span(&value, 1))); !s) return s;
+    return file->commit();
+}
+
+Expected<SavedSequence> read_saved(const std::string& path, uint64_t model, const PagePool& pool,
+                                   const RecurrentState& state) {
+    auto file = File::open(path);
+    if (!file) return file.error();
+    auto header = read_header(**file, model, pool, state);
+    if (!header) return header.error();
+    SavedSequence saved{std::vector<int32_t>(header->n_id), std::string(header->note_bytes, '\0')};
+    const auto ids = std::as_writable_bytes(std::span(saved.ids));
+    if (Status s = (*file)->read_at(sizeof(SequenceHeader), ids); !s) return s.error();
+    if (Status s = (*file)->read_at(sizeof(SequenceHeader) + ids.size(),
+                                    std::as_writable_bytes(std::span(saved.note)));
+        !s)
+        return s.error();
+    return saved;
+}
+
+Status read_sequence(const std::string& path, uint64_t model, const PagePool& pool, SequenceMemory& memory) {
+    auto file = File::open(path);
+    if (!file) return file.error();
+    auto header = read_header(**file, model, pool, memory.state);
+    if (!header) return header.error();
+    Sum sum;
+    uint64_t at = 0;
+    const auto take = [&](std::span<std::byte> bytes) -> Status {
+        if (Status s = (*file)->read_at(at, bytes); !s) return s;
+        sum.add(bytes);
+        at += bytes.size();
+        return {};
+    };
+    std::vector<std::byte> before(header->body_begin());
+    if (Status s = take(before); !s) return s;
+    const auto into = [&](auto values) { return take(std::as_writable_bytes(values)); };
+    if (Status s = each_part(pool, memory, kv_pages(static_cast<int64_t>(header->n_id)), into); !s) return s;
+    const uint64_t expected = sum.value();
+    uint64_t written = 0;
+    if (Status s = take(std::as_writable_bytes(std::span(&written, 1))); !s) return s;
+    if (written != expected) return damaged(path, "its sum is not that of its bytes");
+    return {};
+}
+
+}  // namespace ft

@@ -1,7 +1,7 @@
 #include "base/system_error.h"
 
 #include <cerrno>
-#include <system_error>
+#include <cstring>
 
 namespace ft {
 
@@ -41,7 +41,10 @@ constexpr Remedy k_remedies[] = {
 
 std::string path_text(const std::string& path) { return printable(path, k_longest_path_shown); }
 
-std::string system_reason(int error_number) { return std::generic_category().message(error_number); }
+std::string system_reason(int error_number) {
+    const char* text = ::strerrordesc_np(error_number);  // unlike strerror() safe beside other threads
+    return text != nullptr ? text : fmt::format("error {}", error_number);
+}
 
 std::string_view system_remedy(int error_number) {
     for (const Remedy& remedy : k_remedies)

@@ -43,6 +43,8 @@ class Run:
 
 def environment(more=None):
     e = {k: v for k, v in os.environ.items() if not k.startswith("FREETOKEN_")}
+    # libedit keeps the text of its key bindings to the end
+    e.setdefault("LSAN_OPTIONS", "suppressions=%s" % (pathlib.Path(__file__).resolve().parent / "leaks_of_others.txt"))
     e.update(more or {})
     return e
 

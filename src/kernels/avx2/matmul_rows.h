@@ -62,7 +62,8 @@ void last_rows(const MatMul& m, const ActParts& parts, int64_t first) {
         for (int64_t g = 0; g * k_columns < m.n_col; g++) {
             const int n = static_cast<int>(lesser<int64_t>(m.n_col - g * k_columns, k_columns));
             const size_t start = static_cast<size_t>(g) * Dot::k_group_bytes;
-            const size_t n_byte = lesser<size_t>(Dot::k_group_bytes, m.row_bytes - start);
+            // of the columns that there are: rows may stand further apart than they are long
+            const size_t n_byte = static_cast<size_t>(n) * Dot::k_group_bytes / k_columns;
             for (size_t r = 0; r < n_left; r++)
                 std::memcpy(copy + r * Dot::k_group_bytes, w + r * m.row_bytes + start, n_byte);
             Ahead nothing(copy, false);

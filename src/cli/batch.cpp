@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <limits>
 #include <list>
 #include <unordered_map>
 
@@ -13,21 +12,19 @@
 #include "cli/batch_line.h"
 #include "cli/batch_output.h"
 #include "cli/interrupt.h"
+#include "cli/json_text.h"
 #include "cli/line_reader.h"
 #include "cli/load_engine.h"
 #include "cli/model_text.h"
 #include "cli/progress_bar.h"
-#include "cli/serving_settings.h"
+#include "cli/scheduler_settings.h"
 #include "cli/standard_output.h"
 #include "engine/scheduler.h"
 #include "server/openai_response.h"
-#include "tiers/plan.h"
 
 namespace ft::cli {
 
 namespace {
-
-constexpr int64_t k_default_batch_size = 4;
 
 struct BatchFlags {
     std::string input, output;
@@ -196,37 +193,17 @@ class Batch {
     Seconds start_ = now_seconds();
 };
 
-SchedulerOptions scheduler_options(const LoadOptions& load) {
-    SchedulerOptions options;
-    options.batch_size = static_cast<int>(load.steps.batch_size);
-    options.interactive_slots = static_cast<int>(load.steps.interactive_slots);
-    options.step_tokens = load.steps.step_tokens;
-    options.step_ms = static_cast<double>(load.steps.step_ms);
-    options.pool_tokens = load.kv.pool_tokens;
-    options.overcommit = load.kv.overcommit;
-    options.prefix_cache_bytes = load.kv.prefix_cache_bytes.value_or(std::numeric_limits<uint64_t>::max());
-    options.state_checkpoint_bytes = load.kv.state_checkpoint_bytes;
-    return options;
-}
-
-uint64_t planned_kv_bytes(const Plan& plan) {
-    uint64_t bytes = 0;
-    for (const PlanItem& item : plan.items)
-        if (item.name == "KV cache") bytes += item.bytes;
-    return bytes;
-}
-
-nlohmann::ordered_json memory_json(const Engine& engine, const SchedulerCounters& counters) {
+nlohmann::ordered_json memory_json(const SchedulerCounters& counters) {
     return {{"kv_bytes", counters.kv_bytes},
-            {"kv_bytes_planned", planned_kv_bytes(engine.plan())},
+            {"kv_bytes_planned", counters.kv_bytes_planned},
             {"pages_leaked", counters.pages_used},
             {"checkpoints_leaked", counters.checkpoints},
             {"parked_files", counters.parked_files}};
 }
 
 // What the run did, on stderr and, with --json, as the last line of stdout.
-void report(const BatchFlags& flags, const Batch& batch, const BatchOutput& output, const Engine& engine,
-            Scheduler& scheduler, Seconds seconds) {
+void report(const BatchFlags& flags, const Batch& batch, const BatchOutput& output, Scheduler& scheduler,
+            Seconds seconds) {
     const SchedulerCounters during = scheduler.counters();
     scheduler.drop_prefix_cache();
     const SchedulerCounters after = scheduler.counters();
@@ -242,8 +219,8 @@ void report(const BatchFlags& flags, const Batch& batch, const BatchOutput& outp
                                         {"generated_per_second", rate},
                                         {"seconds", seconds},
                                         {"parked", during.parked},
-                                        {"memory", memory_json(engine, after)}};
-    write_out(out.dump() + "\n");
+                                        {"memory", memory_json(after)}};
+    write_out(json_text(out));
 }
 
 Expected<int> run(const ModelChoice& choice, const BatchFlags& flags) {
@@ -256,8 +233,9 @@ Expected<int> run(const ModelChoice& choice, const BatchFlags& flags) {
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
     LoadOptions load = load_options(choice);
-    load.steps = step_options(choice.settings, k_default_batch_size);
-    const SchedulerOptions options = scheduler_options(load);
+    const SchedulerOptions options = scheduler_options(choice.settings);
+    load.steps.batch_size = options.batch_size;  // what the plan makes room for
+    load.kv.pool_tokens = options.pool_tokens;
     Expected<std::unique_ptr<Engine>> engine = load_engine(std::move(load));
     if (!engine) return engine.error();
     Expected<std::unique_ptr<Scheduler>> scheduler = Scheduler::create(**engine, *text->tokenizer, options);
@@ -268,7 +246,7 @@ Expected<int> run(const ModelChoice& choice, const BatchFlags& flags) {
     const Seconds start = now_seconds();
     Batch batch(*text, **engine, **scheduler, *input, *output, 2 * static_cast<size_t>(options.batch_size));
     if (Status done = batch.run(); !done) return done.error();
-    report(flags, batch, *output, **engine, **scheduler, now_seconds() - start);
+    report(flags, batch, *output, **scheduler, now_seconds() - start);
     if (interrupted().load()) return k_exit_interrupted;
     return output->n_failed() > 0 ? 1 : 0;
 }

@@ -12,8 +12,6 @@ namespace ft::cli {
 
 namespace {
 
-double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
-
 Check cpu_check(const MachineProfile& profile) {
     const CpuFeatures& has = cpu_features();
     std::string sets;

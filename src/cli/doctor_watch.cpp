@@ -43,7 +43,6 @@ void take_status(Watched& w, const RunStatus& status, bool settling) {
 // The checks that failed, a line each.
 std::vector<std::string> verdict(const Watched& w, const WatchFlags& flags, double seconds) {
     std::vector<std::string> failed;
-    const auto gib = [](uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); };
     if (w.ended) failed.push_back(fmt::format("process {} ended after {:.0f} s", w.pid, seconds));
     if (static_cast<double>(w.most_resident) > (1 + k_most_growth) * static_cast<double>(w.base_resident))
         failed.push_back(fmt::format("resident memory grew from {:.3f} to {:.3f} GiB after the first minute",
@@ -86,7 +85,7 @@ Expected<int> watch(const WatchFlags& flags) {
     const double watched = now_seconds() - start;
     const std::vector<std::string> failed = verdict(w, flags, watched);
     write_out(fmt::format("Watched process {} for {:.0f} s: {:.3f} GiB resident{}\n", w.pid, watched,
-                          static_cast<double>(w.most_resident) / static_cast<double>(k_gib),
+                          gib(w.most_resident),
                           w.first_rate > 0 ? fmt::format(", {:.2f} tok/s at first", w.first_rate) : ""));
     for (const std::string& line : failed) write_out("Failed: " + line + ".\n");
     if (failed.empty()) write_out("Nothing failed.\n");

@@ -2,26 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <optional>
+#include "base/parse_number.h"
 
 namespace ft::cli {
 
 namespace {
 
 template <class T>
-std::optional<T> number_in(const std::string& text) {
-    T value{};
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-template <class T>
 CLI::Validator number_between(T least, T most, const char* kind) {
     return CLI::Validator(
         [=](std::string& text) {
-            const std::optional<T> value = number_in<T>(text);
+            const std::optional<T> value = parse_number<T>(text);
             if (!value || !(*value >= least && *value <= most))
                 return fmt::format("{} is no number from {} to {}", text, least, most);
             text = fmt::format("{}", *value);

@@ -11,8 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
-
 // "17.3 GiB", "870 MiB": three digits that matter.
 std::string size_text(uint64_t bytes) {
     const double value = gib(bytes);

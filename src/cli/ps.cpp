@@ -19,9 +19,7 @@ std::string age_text(int64_t seconds) {
     return fmt::format("{} h", seconds / 3600);
 }
 
-std::string gib_text(uint64_t bytes) {
-    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(k_gib));
-}
+std::string gib_text(uint64_t bytes) { return fmt::format("{:.2f} GiB", gib(bytes)); }
 
 std::string experts_text(const RunStatus& s) {
     if (s.n_experts == 0) return "none";

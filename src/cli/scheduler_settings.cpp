@@ -9,7 +9,6 @@ namespace ft::cli {
 namespace {
 
 constexpr int64_t k_batch_size = 4;
-constexpr size_t k_most_waiting = 4096;
 
 }  // namespace
 
@@ -20,7 +19,6 @@ SchedulerOptions scheduler_options(const Settings& settings) {
             .interactive_slots = static_cast<int>(steps.interactive_slots),
             .step_tokens = steps.step_tokens,
             .step_ms = static_cast<double>(steps.step_ms),
-            .most_waiting = k_most_waiting,
             .pool_tokens = kv.pool_tokens,
             .overcommit = kv.overcommit,
             .park_dir = kv.park_dir,

@@ -208,7 +208,7 @@ constexpr Key k_first_keys[] = {
      .name = "park_dir",
      .kind = Kind::path,
      .use = Use::loading,
-     .help = "a folder for sequences that wait because memory ran out; without one they wait in RAM",
+     .help = "a folder for sequences that wait because memory ran out; without one they are read again",
      .example = "/nvme/park"},
 
     {.section = "inference",

@@ -1,11 +1,11 @@
 // Values of settings: from the words of a user, and back as YAML.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/parse_number.h"
 #include "config/keys.h"
 
 namespace ft {
@@ -20,14 +20,6 @@ Error not_allowed(const Key& key, std::string_view name, std::string_view text) 
 }
 
 bool in_range(const Key& key, double value) { return value >= key.least && value <= key.most; }
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
 
 std::optional<bool> parse_boolean(std::string_view text) {
     if (text == "true" || text == "yes" || text == "on") return true;

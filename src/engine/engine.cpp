@@ -33,9 +33,7 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
     return n_ctx;
 }
 
-double gib_rounded_up(uint64_t bytes) {
-    return std::ceil(static_cast<double>(bytes) / static_cast<double>(k_gib) * 1000) / 1000;
-}
+double gib_rounded_up(uint64_t bytes) { return std::ceil(gib(bytes) * 1000) / 1000; }
 
 }  // namespace
 
@@ -161,12 +159,12 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.n_ctx = n_ctx;
     settings.n_sequences = options.steps.batch_size;
     settings.chunk = options.chunk;
-    settings.n_sequences = options.steps.batch_size;
     settings.pool_tokens = options.kv.pool_tokens;
     settings.window = options.kv.sliding_window;
     settings.sinks = options.kv.sink_tokens;
     settings.endless = options.kv.auto_evict;
-    plan = ft::plan(machine, model_shape(file, *model, kv_types, *kernels, threads), settings);
+    shape = model_shape(file, *model, kv_types, *kernels, threads);
+    plan = ft::plan(machine, shape, settings);
     if (!plan.fits)
         return Error{
             Code::too_large, plan.shortage,
@@ -178,8 +176,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
         return Error{
             Code::too_large,
             fmt::format("not enough memory: the plan takes {:.2f} GiB of RAM, but {:.2f} GiB are available",
-                        static_cast<double>(plan.total.ram) / static_cast<double>(k_gib),
-                        static_cast<double>(ram->available_bytes) / static_cast<double>(k_gib)),
+                        gib(plan.total.ram), gib(ram->available_bytes)),
             "Close other programs, or lower memory.ram_budget (--ram)."};
     watch = MemoryWatch(ft::memory_margin(ram->total_bytes, ram->available_bytes - plan.total.ram),
                         options.memory_look_seconds);
@@ -213,9 +210,7 @@ void Engine::State::keep_margin() {
             "other programs need memory ({:.2f} GiB available, {:.2f} GiB are to stay so): {} of {} slots "
             "for "
             "experts are given back, answers get slower",
-            static_cast<double>(ram->available_bytes) / static_cast<double>(k_gib),
-            static_cast<double>(watch.margin()) / static_cast<double>(k_gib), cache->n_parked(),
-            cache->n_slot());
+            gib(ram->available_bytes), gib(watch.margin()), cache->n_parked(), cache->n_slot());
     if (!was_whole && is_whole)
         log("mem", "memory is free again: all {} slots for experts are in use", cache->n_slot());
 }
@@ -239,7 +234,6 @@ Status Engine::State::make_cache(const LoadOptions& options, const std::optional
         records = pack->records();
         experts_from = options.swap_dir;
     }
-    const ModelShape shape = model_shape(file, *model, kv_types, *kernels, pool->size());
     how.policy_options.half_life = half_life_for(plan.n_ram_slots(), shape.demand_slots());
     for (size_t i = 0; i < records.size(); i++) records[i].size_class = shape.mixtures[i].expert_class;
     for (const ExpertClass& kind : shape.classes) how.least_slots.push_back(kind.top_k);
@@ -264,9 +258,7 @@ const Plan& Engine::plan() const { return state_->plan; }
 std::optional<Prediction> Engine::prediction() const {
     const auto profile = known_machine_profile(state_->experts_from);
     if (!profile) return std::nullopt;
-    const ModelShape shape =
-        model_shape(state_->file, *state_->model, state_->kv_types, *state_->kernels, state_->pool->size());
-    return predict(Machine{}, shape, state_->plan, *profile);
+    return predict(Machine{}, state_->shape, state_->plan, *profile);
 }
 bool Engine::experts_resident() const { return state_->plan.experts_resident; }
 uint64_t Engine::memory_margin() const { return state_->watch.margin(); }

@@ -18,6 +18,7 @@ namespace ft {
 struct Engine::State {
     explicit State(Gguf gguf) : file(std::move(gguf)) {}
     Gguf file;
+    ModelShape shape;  // what the plan was made of
     Plan plan;
     std::unique_ptr<Model> model;
     const Kernels* kernels = nullptr;

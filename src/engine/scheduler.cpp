@@ -75,15 +75,9 @@ int64_t Scheduler::State::n_ctx() const {
 }
 
 Status Scheduler::State::check(const Request& request) const {
-    const int64_t n_vocab = engine.model->hp().n_vocab,
-                  n_prompt = static_cast<int64_t>(request.prompt.size());
+    const auto n_prompt = static_cast<int64_t>(request.prompt.size());
     if (request.prompt.empty())
         return Error{Code::invalid, "the prompt has no tokens", "Give one with some text."};
-    for (const int32_t id : request.prompt)
-        if (id < 0 || id >= n_vocab)
-            return Error{Code::invalid,
-                         fmt::format("the id {} is outside the vocabulary of {} tokens", id, n_vocab),
-                         fmt::format("Ids lie between 0 and {}.", n_vocab - 1)};
     if (n_prompt >= n_ctx())
         return Error{Code::too_large,
                      fmt::format("the prompt has {} tokens, but the context has room for {}, answer included",
@@ -91,6 +85,7 @@ Status Scheduler::State::check(const Request& request) const {
                      fmt::format("Shorten it, or choose a longer context with kv_cache.max_context (this "
                                  "model: up to {}).",
                                  engine.model->hp().n_ctx_model)};
+    if (Status known = engine.outline().check_ids(request.prompt); !known) return known;
     if (request.n_choices < 1)
         return Error{Code::invalid, fmt::format("{} answers are asked for", request.n_choices),
                      "Choose 1 or more."};

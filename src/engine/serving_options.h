@@ -20,7 +20,7 @@ struct KvOptions {
     std::optional<uint64_t>
         prefix_cache_bytes;               // of the pool, kept for later requests; nothing: what is free
     uint64_t state_checkpoint_bytes = 0;  // RAM for states of recurrent layers
-    std::string park_dir;                 // "": sequences wait in RAM
+    std::string park_dir;                 // "": they are read again, prompt and answer
 };
 
 struct StepOptions {

@@ -18,8 +18,6 @@ constexpr double k_worth_a_copy = 1.2;  // times the model's drive: measurements
 constexpr uint64_t k_read_bytes = 2 * k_mib;
 constexpr double k_depth = 16;
 
-double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
-
 bool same_file_system(const std::string& a, const std::string& b) {
     struct stat of_a = {}, of_b = {};
     return ::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev;

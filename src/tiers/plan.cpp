@@ -16,8 +16,6 @@ constexpr int64_t k_chunk_most =
     1024;  // a pass over the drive is paid for by then, and Ctrl-C waits for a step
 constexpr uint64_t k_scratch_share = 16;  // of the room for slots, one part in so many goes to a longer step
 
-double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
-
 // Adds item after item and keeps the sums.
 class Ledger {
  public:

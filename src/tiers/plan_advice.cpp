@@ -8,8 +8,6 @@ namespace ft {
 
 namespace {
 
-double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
-
 // GiB with two decimals, rounded up, so that the value works when it is given back.
 double gib_up(uint64_t bytes) { return static_cast<double>(bytes * 100 / k_gib + 1) / 100; }
 

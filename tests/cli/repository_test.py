@@ -105,6 +105,20 @@ class Scripts(harness.Case):
             self.assertIn("update", calls[0])
             self.assertIn("install", calls[1])
 
+    def test_services_of_test_packages_stay_still(self):
+        log, policy = self.path("calls"), pathlib.Path("/usr/sbin/policy-rc.d")
+        record = 'echo "${0##*/} $*" >> %s' % log
+        for name, present, want in (("new", ("haproxy",), ["nginx", "prometheus"]), ("had", ("haproxy", "nginx", "prometheus"), [])):
+            env = self.bin_folder(name, apt_get=record, sudo=record, id="echo 1000", systemctl=record,
+                                  dpkg_query='case "$*" in %s) printf installed ;; *) exit 1 ;; esac' % "|".join("*%s" % p for p in present))
+            self.assertEqual(self.install(env, "tests")[0], 0)
+            calls = [line.split() for line in log.read_text().splitlines()]
+            log.unlink()
+            self.assertEqual([c[-1] for c in calls if "systemctl" in c], want)
+            steps = [next(word for word in ("update", "policy", "apt-get", "rm", "systemctl") if word in " ".join(c)) for c in calls]
+            without_policy = not policy.exists()  # where there is one already, it is left alone
+            self.assertEqual(steps.count("policy") + steps.count("rm"), 2 if want and without_policy else 0, calls)
+
     def test_nothing_is_done_when_all_is_there(self):
         env = self.bin_folder("there", dpkg_query="printf installed", apt_get="exit 9", id="echo 1000")
         self.assertEqual(self.install(env, "build", "tests"), (0, "", ""))
@@ -152,6 +166,13 @@ class Report(harness.Case):
         self.assertEqual(self.report("absent-file", inner=skip, env=env)[1], "0 passed, 0 failed, 1 skipped")
         self.write("data/some/file", "x")
         self.assertEqual(self.report("present", inner=skip, env=env)[1], "0 passed, 1 failed, 0 skipped")
+
+    def test_a_skip_for_want_of_a_newer_program(self):
+        self.assertEqual(self.report("node-absent", inner='<skipped message="needs Node 2000"/>')[1], "0 passed, 0 failed, 1 skipped")
+        self.write("node", "#!/bin/sh\necho v99.1.0\n").chmod(0o755)
+        env = {"PATH": "%s:%s" % (self.folder, os.environ["PATH"])}
+        self.assertEqual(self.report("node-here", inner='<skipped message="needs Node 20"/>', env=env)[1],
+                         "0 passed, 1 failed, 0 skipped")
 
     def test_a_skip_without_a_known_reason_is_a_failure(self):
         self.assertEqual(self.report("odd", inner='<skipped message="not today"/>')[1], "0 passed, 1 failed, 0 skipped")

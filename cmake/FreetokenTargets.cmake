@@ -1,6 +1,8 @@
-# ft_library(NAME [SOURCES ...] [DEPS ...] [TESTS ...] [TEST_DEPS ...])
+# ft_library(NAME [COLD] [ALONE] [SOURCES ...] [DEPS ...] [TESTS ...] [TEST_DEPS ...])
 #   One static library for a folder of src/, and one gtest program freetoken_NAME_test for the tests beside its code.
 #   Headers are included from src/: #include "base/error.h".
+#   COLD: nothing here runs once a token, so it is compiled for a short build.
+#   ALONE: each file is compiled by itself, for its inner loops must not depend on its neighbours.
 
 find_package(Threads REQUIRED)
 if(FREETOKEN_TESTS)
@@ -16,6 +18,10 @@ target_compile_options(ft_options INTERFACE -Wall -Wextra -Werror -ffp-contract=
 target_compile_options(ft_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 # libstdc++ 12's own std::stable_sort calls a function that it marks as deprecated; clang reports that at our call.
 target_compile_options(ft_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+# A type of a file's own looks, in a unity build, as if it came from a header.
+if(FREETOKEN_UNITY)
+    target_compile_options(ft_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 target_include_directories(ft_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(ft_options INTERFACE Threads::Threads)
 if(FREETOKEN_SANITIZE)
@@ -38,10 +44,16 @@ if(FREETOKEN_TESTS)
 endif()
 
 function(ft_library name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+    cmake_parse_arguments(ARG "COLD;ALONE" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
     if(ARG_SOURCES)
         add_library(ft_${name} STATIC ${ARG_SOURCES})
         target_link_libraries(ft_${name} PUBLIC ft_options ${ARG_DEPS})
+        if(ARG_COLD)
+            target_compile_options(ft_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+        endif()
+        if(FREETOKEN_UNITY AND NOT ARG_ALONE)
+            set_target_properties(ft_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FREETOKEN_UNITY_FILES})
+        endif()
     else()
         add_library(ft_${name} INTERFACE)
         target_link_libraries(ft_${name} INTERFACE ft_options ${ARG_DEPS})

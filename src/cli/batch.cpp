@@ -202,8 +202,8 @@ nlohmann::ordered_json memory_json(const SchedulerCounters& counters) {
 }
 
 // What the run did, on stderr and, with --json, as the last line of stdout.
-void report(const BatchFlags& flags, const Batch& batch, const BatchOutput& output, Scheduler& scheduler,
-            Seconds seconds) {
+void print_outcome(const BatchFlags& flags, const Batch& batch, const BatchOutput& output,
+                   Scheduler& scheduler, Seconds seconds) {
     const SchedulerCounters during = scheduler.counters();
     scheduler.drop_prefix_cache();
     const SchedulerCounters after = scheduler.counters();
@@ -223,7 +223,7 @@ void report(const BatchFlags& flags, const Batch& batch, const BatchOutput& outp
     write_out(json_text(out));
 }
 
-Expected<int> run(const ModelChoice& choice, const BatchFlags& flags) {
+Expected<int> run_batch(const ModelChoice& choice, const BatchFlags& flags) {
     if (Status s = require_flag(flags.input, "the input IN.jsonl"); !s) return s.error();
     if (Status s = require_flag(flags.output, "-o OUT.jsonl"); !s) return s.error();
     Expected<LineReader> input = LineReader::open(flags.input, k_longest_batch_line);
@@ -246,7 +246,7 @@ Expected<int> run(const ModelChoice& choice, const BatchFlags& flags) {
     const Seconds start = now_seconds();
     Batch batch(*text, **engine, **scheduler, *input, *output, 2 * static_cast<size_t>(options.batch_size));
     if (Status done = batch.run(); !done) return done.error();
-    report(flags, batch, *output, **scheduler, now_seconds() - start);
+    print_outcome(flags, batch, *output, **scheduler, now_seconds() - start);
     if (interrupted().load()) return k_exit_interrupted;
     return output->n_failed() > 0 ? 1 : 0;
 }
@@ -266,7 +266,7 @@ Action define_batch(CLI::App& app) {
     app.add_flag("--json", flags->json, "print counts and times as one JSON object at the end");
     const auto model_flags = add_model_flags(app, Use::answering, ModelArgument::flag);
     return [=] {
-        return with_model(*model_flags, [&](const ModelChoice& choice) { return run(choice, *flags); });
+        return with_model(*model_flags, [&](const ModelChoice& choice) { return run_batch(choice, *flags); });
     };
 }
 

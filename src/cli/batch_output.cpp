@@ -23,7 +23,7 @@ using nlohmann::ordered_json;
 constexpr size_t k_longest_output_line = size_t{1} << 30;
 constexpr std::string_view k_id_prefix = "batch_req_";
 
-uint64_t hash_of(const std::string& custom_id) { return XXH3_64bits(custom_id.data(), custom_id.size()); }
+uint64_t hash_of_id(const std::string& custom_id) { return XXH3_64bits(custom_id.data(), custom_id.size()); }
 
 std::optional<int64_t> number_of(const ordered_json& line) {
     const auto id = line.find("id");
@@ -96,7 +96,7 @@ Status BatchOutput::take_line(const std::string& text, int64_t number) {
                      fmt::format("{}: line {} is no line that batch writes, so the file is left as it is",
                                  printable(path_), number),
                      "Name another file by -o, or move this one away."};
-    done_[*done] = hash_of(custom_id_of(line));
+    done_[*done] = hash_of_id(custom_id_of(line));
     n_failed_ += line.contains("error") && !line["error"].is_null();
     return {};
 }
@@ -118,7 +118,7 @@ Status BatchOutput::begin() {
 Expected<bool> BatchOutput::has(int64_t number, const std::string& custom_id) const {
     const auto at = done_.find(number);
     if (at == done_.end()) return false;
-    if (at->second == hash_of(custom_id)) return true;
+    if (at->second == hash_of_id(custom_id)) return true;
     return Error{Code::invalid,
                  fmt::format("{} holds an answer to line {} with another custom_id than the input has there",
                              printable(path_), number),
@@ -136,7 +136,7 @@ Status BatchOutput::append(const ordered_json& line) {
         if (n <= 0) return failure("cannot be written");
         written += static_cast<size_t>(n);
     }
-    done_[*number_of(line)] = hash_of(custom_id_of(line));
+    done_[*number_of(line)] = hash_of_id(custom_id_of(line));
     n_failed_ += !line["error"].is_null();
     return {};
 }

@@ -78,7 +78,7 @@ bool is_command(const std::string& line) {
     return word.size() > 1 && word[0] == '/' && word.find('/', 1) == std::string::npos;
 }
 
-Next run_command(const ChatHooks& hooks, const std::string& line) {
+Next run_slash_command(const ChatHooks& hooks, const std::string& line) {
     const std::string word = line.substr(0, line.find(' '));
     std::string argument = line.substr(std::min(word.size() + 1, line.size()));
     argument.erase(0, std::min(argument.find_first_not_of(' '), argument.size()));
@@ -115,7 +115,7 @@ Expected<int> run_chat(const ChatHooks& hooks) {
         if (line.kind == LineEditor::Line::Kind::interrupted) continue;
         if (line.text.find_first_not_of(" \t\n") == std::string::npos) continue;
         if (is_command(line.text)) {
-            if (run_command(hooks, line.text) == Next::leave) return 0;
+            if (run_slash_command(hooks, line.text) == Next::leave) return 0;
         } else if (const Status answered = hooks.answer(line.text); !answered) {
             return answered.error();
         }

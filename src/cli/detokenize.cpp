@@ -43,7 +43,7 @@ Expected<ordered_json> detokenize(const Tokenizer& tokenizer, const ordered_json
     return ordered_json{{"hex", hex_of(bytes)}};
 }
 
-Expected<int> run(const std::string& path) {
+Expected<int> run_detokenize(const std::string& path) {
     if (path.empty())
         return Error{Code::invalid, "detokenize: no model is named", "Give a GGUF file as an argument"};
     const auto file = Gguf::open(path, Gguf::Cut::allow);
@@ -60,7 +60,7 @@ Action define_detokenize(CLI::App& app) {
     app.add_option("model", *model,
                    "GGUF file with a vocabulary; reads JSON lines {\"ids\", \"special\"} from stdin")
         ->type_name("MODEL.gguf");
-    return [model] { return run(*model); };
+    return [model] { return run_detokenize(*model); };
 }
 
 }  // namespace ft::cli

@@ -97,7 +97,7 @@ Expected<Opened> open_history(const std::string& path) {
     return file;
 }
 
-std::string escaped(std::string_view entry) {
+std::string escaped_entry(std::string_view entry) {
     std::string out;
     for (const char c : entry) {
         if (c == '\\') out += "\\\\";
@@ -134,7 +134,7 @@ std::vector<std::string> entries_of(std::string_view text) {
 // Beside it and then by its name, so that a full drive costs nothing. Where that fails, the file stays long.
 void cut(const std::string& path, const std::vector<std::string>& entries) {
     std::string text(k_first_line);
-    for (const std::string& entry : entries) text += escaped(entry) + "\n";
+    for (const std::string& entry : entries) text += escaped_entry(entry) + "\n";
     const std::string beside = path + ".new";
     const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return;
@@ -163,7 +163,7 @@ Status HistoryFile::append(std::string_view entry) {
     const Expected<Opened> file = open_history(path_);
     if (!file) return file.error();
     const off_t size = lseek(file->fd(), 0, SEEK_END);
-    std::string line = escaped(entry) + "\n";
+    std::string line = escaped_entry(entry) + "\n";
     if (size > 0 && bytes_at(file->fd(), size - 1, 1) != "\n") line.insert(0, 1, '\n');  // after a cut write
     return write_end(path_, file->fd(), size, line);
 }

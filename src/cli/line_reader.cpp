@@ -6,7 +6,7 @@ namespace ft::cli {
 
 namespace {
 
-constexpr uint64_t k_block_bytes = 1 << 20;
+constexpr uint64_t k_read_bytes = 1 << 20;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Expected<LineReader> LineReader::open(const std::string& path, size_t longest) {
 }
 
 Status LineReader::fill() {
-    block_.resize(static_cast<size_t>(std::min(k_block_bytes, size() - offset_)));
+    block_.resize(static_cast<size_t>(std::min(k_read_bytes, size() - offset_)));
     at_ = 0;
     return file_->read_at(offset_, std::as_writable_bytes(std::span(block_)));
 }

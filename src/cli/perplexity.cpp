@@ -90,7 +90,7 @@ struct Chunks {
     }
 };
 
-Expected<int> measure(const ModelChoice& model, const std::string& text_path, bool as_json) {
+Expected<int> print_perplexity(const ModelChoice& model, const std::string& text_path, bool as_json) {
     if (Status s = require_flag(text_path, "--text FILE"); !s) return s.error();
     LoadOptions options = load_options(model);
     if (options.n_ctx == 0) options.n_ctx = k_default_chunk;
@@ -147,7 +147,8 @@ Action define_perplexity(CLI::App& app) {
     const auto as_json = std::make_shared<bool>(false);
     app.add_flag("--json", *as_json, "one JSON object");
     return [=] {
-        return with_model(*flags, [&](const ModelChoice& model) { return measure(model, *text, *as_json); });
+        return with_model(*flags,
+                          [&](const ModelChoice& model) { return print_perplexity(model, *text, *as_json); });
     };
 }
 

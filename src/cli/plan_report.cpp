@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/bytes.h"
+#include "cli/size_text.h"
 
 namespace ft::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// "17.3 GiB", "870 MiB": three digits that matter.
-std::string size_text(uint64_t bytes) {
-    const double value = gib(bytes);
-    if (value >= 0.9995) return fmt::format("{:.{}f} GiB", value, value < 10 ? 2 : value < 100 ? 1 : 0);
-    const double mib = value * 1024;
-    if (mib >= 0.9995) return fmt::format("{:.{}f} MiB", mib, mib < 10 ? 2 : mib < 100 ? 1 : 0);
-    return fmt::format("{:.1f} KiB", mib * 1024);
-}
 
 // Rounded so that three digits stay: 0.123, 4.56, 78.9, 123.
 std::string number_text(double value) {
@@ -38,7 +29,7 @@ Json prediction_json(const std::optional<Prediction>& p) {
             {"drive_bytes_per_token", static_cast<uint64_t>(p->drive_bytes_per_token)}};
 }
 
-Json experts_json(const PlanReport& r) {
+Json planned_experts_json(const PlanReport& r) {
     return {{"bytes", r.shape.expert_bytes()},       {"count", r.shape.n_experts()},
             {"vram_slots", r.plan.n_vram_slots()},   {"ram_slots", r.plan.n_ram_slots()},
             {"on_drive", r.plan.n_on_drive},         {"demand_slots", r.shape.demand_slots()},
@@ -164,7 +155,7 @@ nlohmann::ordered_json plan_json(const PlanReport& r) {
             {"resident", {{"ram", r.plan.resident_ram}}},
             {"kv_cache", {{"bytes", r.plan.kv_bytes}}},
             {"step_tokens", r.plan.chunk},
-            {"experts", experts_json(r)},
+            {"experts", planned_experts_json(r)},
             {"predicted", prediction_json(r.predicted)},
             {"limit", r.predicted ? Json(limit_name(r.predicted->limit)) : Json()},
             {"short", r.plan.shortage.empty() ? Json() : Json(r.plan.shortage)},

@@ -9,7 +9,7 @@ namespace ft::cli {
 
 namespace {
 
-std::optional<uint64_t> bytes_of(const Settings& settings, std::string_view name) {
+std::optional<uint64_t> budget_of(const Settings& settings, std::string_view name) {
     if (!settings.has(name)) return std::nullopt;
     return static_cast<uint64_t>(settings.number(name) * static_cast<double>(k_gib));
 }
@@ -19,8 +19,8 @@ std::optional<uint64_t> bytes_of(const Settings& settings, std::string_view name
 PlanSettings plan_settings(const ModelChoice& choice) {
     const Settings& s = choice.settings;
     PlanSettings plan;
-    plan.ram_budget = bytes_of(s, "memory.ram_budget");
-    plan.vram_budget = bytes_of(s, "memory.gpu_vram_budget");
+    plan.ram_budget = budget_of(s, "memory.ram_budget");
+    plan.vram_budget = budget_of(s, "memory.gpu_vram_budget");
     if (s.has("memory.gpu_expert_capacity"))
         plan.gpu_expert_capacity = s.integer("memory.gpu_expert_capacity");
     plan.cpu_offload = s.boolean("memory.cpu_offload");

@@ -14,16 +14,16 @@ namespace {
 
 constexpr Seconds k_patience = 1.0;  // shorter work shows nothing
 constexpr Seconds k_between_draws = 0.1;
-constexpr int k_width = 30;
+constexpr int k_bar_width = 30;
 
 }  // namespace
 
 std::string progress_line(const std::string& what, uint64_t done, uint64_t total) {
     const double share =
         total == 0 ? 1.0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
-    const int filled = static_cast<int>(share * k_width);
+    const int filled = static_cast<int>(share * k_bar_width);
     return fmt::format("{} [{}{}] {:3.0f} %", what, std::string(static_cast<size_t>(filled), '#'),
-                       std::string(static_cast<size_t>(k_width - filled), ' '), share * 100);
+                       std::string(static_cast<size_t>(k_bar_width - filled), ' '), share * 100);
 }
 
 std::string time_left(Seconds spent, uint64_t done, uint64_t total) {

@@ -68,7 +68,7 @@ Expected<Source> read_source(const std::string& path) {
     return Source{std::move(*text), {}};
 }
 
-Expected<int> run(const std::string& path, const std::optional<std::string>& now) {
+Expected<int> run_render(const std::string& path, const std::optional<std::string>& now) {
     if (path.empty())
         return Error{Code::invalid, "render: no template is named",
                      "Give a GGUF model or a file with a Jinja template."};
@@ -104,7 +104,9 @@ Action define_render(CLI::App& app) {
     const CLI::Option* given =
         app.add_option("--now", *now, "local time that strftime_now says, such as 2026-01-31T12:34:56")
             ->type_name("TIME");
-    return [path, now, given] { return run(*path, given->count() > 0 ? std::optional(*now) : std::nullopt); };
+    return [path, now, given] {
+        return run_render(*path, given->count() > 0 ? std::optional(*now) : std::nullopt);
+    };
 }
 
 }  // namespace ft::cli

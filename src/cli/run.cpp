@@ -144,7 +144,7 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const Prompt& 
     return end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }
 
-Expected<int> run(const ModelChoice& choice, const RunFlags& flags) {
+Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flags) {
     const Expected<std::optional<std::string>> given = given_prompt(flags);
     if (!given) return given.error();
     const bool chats = !*given && isatty(STDIN_FILENO) == 1;
@@ -197,7 +197,8 @@ Action define_run(CLI::App& app) {
                  "show speed, experts in RAM and bytes from the drive while the answer comes");
     return [=]() -> Expected<int> {
         if (const Status raw = check_raw(*flags, *model_flags); !raw) return raw.error();
-        return with_model(*model_flags, [&](const ModelChoice& choice) { return run(choice, *flags); });
+        return with_model(*model_flags,
+                          [&](const ModelChoice& choice) { return run_chat_or_answer(choice, *flags); });
     };
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "cli/show_report.h"
+#include "cli/size_text.h"
 #include "gguf/tensor_type.h"
 
 namespace ft::cli {
@@ -15,20 +16,6 @@ std::string grouped(uint64_t number) {
     std::string digits = fmt::format("{}", number);
     for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
     return digits;
-}
-
-// "17.3 GiB": three digits that matter, or the exact number below 1 KiB.
-std::string size_text(uint64_t bytes) {
-    struct Unit {
-        uint64_t bytes;
-        const char* name;
-    };
-    for (const Unit& unit : {Unit{k_gib, "GiB"}, Unit{k_mib, "MiB"}, Unit{k_kib, "KiB"}}) {
-        if (bytes < unit.bytes) continue;
-        const double value = static_cast<double>(bytes) / static_cast<double>(unit.bytes);
-        return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit.name);
-    }
-    return fmt::format("{} B", bytes);
 }
 
 // "30.5 billion": as people name models; small ones in full.

@@ -25,13 +25,13 @@ constexpr LineStyle k_styles[] = {
 };
 constexpr LineStyle k_other_style{"", "#999999", 2, "2 3"};
 
-const LineStyle& style_of(std::string_view policy) {
+const LineStyle& line_style_of(std::string_view policy) {
     for (const LineStyle& style : k_styles)
         if (style.policy == policy) return style;
     return k_other_style;
 }
 
-std::string escaped(std::string_view text) {
+std::string xml_escaped(std::string_view text) {
     std::string out;
     for (const char c : printable(text)) {
         if (c == '&') out += "&amp;";
@@ -84,7 +84,8 @@ class Chart {
         text(k_left, 36, "font-size=\"20\" font-weight=\"600\"", "Experts found in the cache");
         text(k_left, 60, "fill=\"#666666\"",
              fmt::format("{}: {} layers of {} experts, {} for a token; {} tokens of an answer",
-                         escaped(s_.model), s_.n_layers, s_.n_experts, s_.top_k, s_.n_tokens - s_.n_prompt));
+                         xml_escaped(s_.model), s_.n_layers, s_.n_experts, s_.top_k,
+                         s_.n_tokens - s_.n_prompt));
     }
 
     void axes() {
@@ -116,7 +117,7 @@ class Chart {
     }
 
     void curve(const Simulation::Line& found) {
-        const LineStyle& style = style_of(found.policy.name);
+        const LineStyle& style = line_style_of(found.policy.name);
         out_ += fmt::format(
             "<g stroke=\"{0}\" fill=\"{0}\">\n<polyline fill=\"none\" stroke-width=\"{1}\" "
             "stroke-linejoin=\"round\"{2} points=\"",
@@ -146,7 +147,7 @@ class Chart {
         });
         double height = k_top + 12;
         for (const Simulation::Line* found : order) {
-            const LineStyle& style = style_of(found->policy.name);
+            const LineStyle& style = line_style_of(found->policy.name);
             line(k_right + 18, height - 4, k_right + 40, height - 4,
                  fmt::format(
                      "stroke=\"{}\" stroke-width=\"{}\"{}", style.colour, style.width,

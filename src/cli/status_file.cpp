@@ -23,7 +23,7 @@ namespace ft::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using StatusJson = nlohmann::json;
 
 constexpr size_t k_history = 60;  // seconds
 constexpr int k_idle_after = 3;   // seconds without a token
@@ -44,7 +44,7 @@ int64_t process_start(int64_t pid) {
     return std::strtoll(text.c_str() + at, nullptr, 10);
 }
 
-Json to_json(const RunStatus& s) {
+StatusJson to_json(const RunStatus& s) {
     return {{"pid", s.pid},
             {"process_start", s.process_start},
             {"started", s.started},
@@ -63,7 +63,7 @@ Json to_json(const RunStatus& s) {
 
 // Nothing where the text is not what a program of this version writes.
 std::unique_ptr<RunStatus> from_json(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
+    const StatusJson json = StatusJson::parse(text, nullptr, false);
     if (!json.is_object()) return nullptr;
     auto s = std::make_unique<RunStatus>();
     bool good = true;
@@ -199,7 +199,8 @@ void StatusFile::sample() {
 // Beside its name first, then renamed, so that a reader never sees half of it.
 Status StatusFile::write() const {
     const std::string path = file_of(folder_, status_.pid), beside = path + ".new";
-    const std::string text = to_json(status_).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string text =
+        to_json(status_).dump(-1, ' ', false, StatusJson::error_handler_t::replace) + "\n";
     const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     const bool written =
         fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -32,21 +32,21 @@ Expected<std::string> bytes_of_hex(const std::string& hex) {
     return bytes;
 }
 
-Expected<std::string> text_of(const ordered_json& line) {
+Expected<std::string> text_field(const ordered_json& line) {
     if (line.contains("text")) return line.at("text").get<std::string>();
     if (line.contains("hex")) return bytes_of_hex(line.at("hex").get<std::string>());
     return Error{Code::invalid, "the line has neither \"text\" nor \"hex\"", ""};
 }
 
 Expected<ordered_json> tokenize(const Tokenizer& tokenizer, const ordered_json& line) {
-    const Expected<std::string> text = text_of(line);
+    const Expected<std::string> text = text_field(line);
     if (!text) return text.error();
     const Tokenizer::EncodeOptions options{.special = line.value("special", false),
                                            .add_special = line.value("bos", false)};
     return ordered_json{{"ids", tokenizer.encode(*text, options)}};
 }
 
-Expected<int> run(const std::string& path) {
+Expected<int> run_tokenize(const std::string& path) {
     if (path.empty())
         return Error{Code::invalid, "tokenize: no model is named", "Give a GGUF file as an argument"};
     const auto file = Gguf::open(path, Gguf::Cut::allow);
@@ -64,7 +64,7 @@ Action define_tokenize(CLI::App& app) {
            "model", *model,
            "GGUF file with a vocabulary; reads JSON lines {\"text\", \"special\", \"bos\"} from stdin")
         ->type_name("MODEL.gguf");
-    return [model] { return run(*model); };
+    return [model] { return run_tokenize(*model); };
 }
 
 }  // namespace ft::cli

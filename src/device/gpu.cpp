@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string first_line(const fs::path& path) {
+std::string first_line_of(const fs::path& path) {
     std::string text = read_system_file(path.string()).value_or("");
     return text.substr(0, text.find('\n'));
 }
 
-uint64_t number_of(const fs::path& path) { return std::strtoull(first_line(path).c_str(), nullptr, 10); }
+uint64_t number_of(const fs::path& path) { return std::strtoull(first_line_of(path).c_str(), nullptr, 10); }
 
 std::vector<fs::path> entries(const fs::path& folder) {
     std::vector<fs::path> paths;
@@ -41,7 +41,7 @@ std::string vendor_name(const std::string& number) {
 
 // "550.54.14" in the line of /proc/driver/nvidia/version.
 std::string nvidia_driver(const std::string& root) {
-    const std::string line = first_line(root + "/proc/driver/nvidia/version");
+    const std::string line = first_line_of(root + "/proc/driver/nvidia/version");
     for (size_t begin = 0; begin < line.size();) {
         const size_t end = std::min(line.find(' ', begin), line.size());
         const std::string word = line.substr(begin, end - begin);
@@ -58,11 +58,11 @@ void add_from_sys(const std::string& root, bool has_nvidia, std::vector<Gpu>& gp
         const std::string name = card.filename().string();
         if (!name.starts_with("card") || name.find('-') != std::string::npos) continue;
         const fs::path device = card / "device";
-        const std::string vendor = vendor_name(first_line(device / "vendor"));
+        const std::string vendor = vendor_name(first_line_of(device / "vendor"));
         if (vendor.empty() || (has_nvidia && vendor == "NVIDIA")) continue;
         if (vendor != "NVIDIA" && vendor != "AMD" && vendor != "Intel")
             continue;  // screens of virtual machines
-        Gpu gpu{.name = fmt::format("{} {}", vendor, first_line(device / "device")),
+        Gpu gpu{.name = fmt::format("{} {}", vendor, first_line_of(device / "device")),
                 .vendor = vendor,
                 .driver = "",
                 .total_bytes = number_of(device / "mem_info_vram_total"),

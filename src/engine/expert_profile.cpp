@@ -12,7 +12,7 @@ namespace ft {
 
 namespace {
 
-constexpr char k_magic[8] = {'F', 'T', 'E', 'X', 'P', '0', '0', '1'};
+constexpr char k_profile_magic[8] = {'F', 'T', 'E', 'X', 'P', '0', '0', '1'};
 
 // FNV-1a: a name for a file, nothing more.
 uint64_t hash_of(std::string_view text, uint64_t hash = 0xcbf29ce484222325) {
@@ -44,14 +44,14 @@ std::vector<uint32_t> ExpertProfile::read() const {
     auto file = File::open(path_);
     if (!file) return {};
     std::vector<uint32_t> uses(n_layer_ * n_expert_);
-    char magic[sizeof k_magic];
+    char magic[sizeof k_profile_magic];
     uint64_t sum = 0;
     if ((*file)->size() != sizeof magic + sizeof sum + uses.size() * sizeof(uint32_t)) return {};
     if (!(*file)->read_at(0, std::as_writable_bytes(std::span(magic))) ||
         !(*file)->read_at(sizeof magic, std::as_writable_bytes(std::span(&sum, 1))) ||
         !(*file)->read_at(sizeof magic + sizeof sum, std::as_writable_bytes(std::span(uses))))
         return {};
-    if (std::memcmp(magic, k_magic, sizeof magic) != 0 || sum != check_sum(uses)) return {};
+    if (std::memcmp(magic, k_profile_magic, sizeof magic) != 0 || sum != check_sum(uses)) return {};
     return uses;
 }
 
@@ -64,8 +64,8 @@ void ExpertProfile::write(const std::vector<uint32_t>& uses) const {
     const uint64_t sum = check_sum(halved);
     auto file = OutputFile::create(path_);
     if (!file) return;
-    if (file->write(std::as_bytes(std::span(k_magic))) && file->write(std::as_bytes(std::span(&sum, 1))) &&
-        file->write(std::as_bytes(std::span(halved))))
+    if (file->write(std::as_bytes(std::span(k_profile_magic))) &&
+        file->write(std::as_bytes(std::span(&sum, 1))) && file->write(std::as_bytes(std::span(halved))))
         (void)static_cast<bool>(file->commit());
 }
 

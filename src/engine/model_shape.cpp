@@ -16,7 +16,7 @@ namespace {
 // that tokenizer and metadata make of it. The loader's buffers are counted beside it.
 constexpr uint64_t k_program_bytes = 24 * k_mib;
 constexpr uint64_t k_bytes_per_header_byte = 6;
-constexpr uint64_t k_head_rows = 17;  // rows of logits that a session keeps
+constexpr uint64_t k_logit_rows = 17;  // rows of logits that a session keeps
 
 const char* part_name(Role role) {
     switch (role) {
@@ -106,7 +106,7 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvTypes kv_types, c
     shape.state_bytes = model.recurrent_shape().bytes();
     const ScratchBytes scratch = Ops::planned_scratch(hp, kernels, model.rope(), n_thread);
     shape.scratch_per_token = scratch.per_token;
-    shape.scratch_fixed = scratch.fixed + static_cast<uint64_t>(hp.n_vocab) * sizeof(float) * k_head_rows;
+    shape.scratch_fixed = scratch.fixed + static_cast<uint64_t>(hp.n_vocab) * sizeof(float) * k_logit_rows;
     uint64_t header = 0;
     for (const Gguf::Part& part : file.parts()) header += part.data_start;
     uint64_t resident = 0;  // whatever the budget; while experts are loaded as well, slots are not there yet

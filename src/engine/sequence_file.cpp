@@ -13,7 +13,7 @@ namespace ft {
 
 namespace {
 
-constexpr char k_magic[8] = {'F', 'T', 'S', 'E', 'Q', 0, 0, 0};
+constexpr char k_sequence_magic[8] = {'F', 'T', 'S', 'E', 'Q', 0, 0, 0};
 constexpr uint32_t k_version = 1;
 
 struct SequenceHeader {
@@ -53,7 +53,7 @@ SequenceHeader header_for(uint64_t model, uint64_t n_id, uint64_t note_bytes, co
                           .page_bytes = pool.page_bytes(),
                           .state_bytes = state.shape().bytes(),
                           .note_bytes = note_bytes};
-    std::memcpy(header.magic, k_magic, sizeof k_magic);
+    std::memcpy(header.magic, k_sequence_magic, sizeof k_sequence_magic);
     return header;
 }
 
@@ -68,7 +68,7 @@ Expected<SequenceHeader> read_header(const File& file, uint64_t model, const Pag
     SequenceHeader header{};
     if (file.size() < sizeof header) return damaged(path, "it is shorter than a header");
     if (Status s = file.read_at(0, std::as_writable_bytes(std::span(&header, 1))); !s) return s.error();
-    if (std::memcmp(header.magic, k_magic, sizeof k_magic) != 0)
+    if (std::memcmp(header.magic, k_sequence_magic, sizeof k_sequence_magic) != 0)
         return damaged(path, "it does not begin as one");
     const auto other = [&](std::string_view what, std::string_view remedy) {
         return Error{Code::invalid, fmt::format("{}: saved {}", printable(path), what), std::string(remedy)};

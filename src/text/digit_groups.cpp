@@ -41,7 +41,7 @@ bool is_word_end(std::string_view text, size_t at) {
 }
 
 // run: n characters.
-void cut(std::string_view run, size_t n, FunctionRef<void(std::string_view)> found) {
+void cut_digits(std::string_view run, size_t n, FunctionRef<void(std::string_view)> found) {
     size_t size = 0;  // bytes of the group so far
     while (size < run.size()) {
         size += static_cast<size_t>(utf8_size(run[size]));
@@ -60,7 +60,7 @@ void cut_runs(std::string_view text, Wanted wanted, Ends ends, FunctionRef<void(
         if (in) {
             if (n++ == 0) begin = at;
         } else if (n > 0) {
-            if (ends(text, at)) cut(text.substr(begin, at - begin), n, found);
+            if (ends(text, at)) cut_digits(text.substr(begin, at - begin), n, found);
             n = 0;
         }
         at += at < text.size() ? static_cast<size_t>(utf8_size(text[at])) : 1;

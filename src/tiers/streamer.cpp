@@ -5,7 +5,7 @@ namespace ft {
 namespace {
 
 constexpr size_t k_most_reads = 128;
-constexpr uint64_t k_most_bytes = 128 << 20;
+constexpr uint64_t k_most_bytes_in_flight = 128 << 20;
 
 }  // namespace
 
@@ -13,7 +13,7 @@ void Streamer::start() {
     starting_.clear();
     for (std::deque<Read>* line : {&needed_, &guessed_})
         while (!line->empty() && queue_->in_flight() + starting_.size() < k_most_reads &&
-               bytes_in_flight_ < k_most_bytes) {
+               bytes_in_flight_ < k_most_bytes_in_flight) {
             starting_.push_back(line->front());
             bytes_in_flight_ += line->front().to.size();
             bytes_read_ += line->front().to.size();

@@ -13,7 +13,7 @@ namespace ft {
 namespace {
 
 constexpr std::string_view k_first_line = "# freetoken-trace 1";
-constexpr uint64_t k_most_bytes = 4 * k_gib;
+constexpr uint64_t k_most_file_bytes = 4 * k_gib;
 
 // Words of a line, and where it stands for errors.
 class Line {
@@ -182,7 +182,7 @@ Expected<Trace> parse_trace(std::string_view text, std::string_view name) {
 Expected<Trace> read_trace(const std::string& path) {
     const auto file = File::open(path);
     if (!file) return file.error();
-    if ((*file)->size() > k_most_bytes)
+    if ((*file)->size() > k_most_file_bytes)
         return Error{Code::too_large,
                      fmt::format("{}: {} bytes, more than 4 GiB", path_text(path), (*file)->size()),
                      "Record a shorter trace."};

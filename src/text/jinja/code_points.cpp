@@ -35,19 +35,19 @@ bool is_space(char32_t c) {
 
 namespace {
 
-utf8proc_category_t category(char32_t c) {
+utf8proc_category_t category_of(char32_t c) {
     return static_cast<utf8proc_category_t>(utf8proc_category(static_cast<utf8proc_int32_t>(c)));
 }
 
 bool letter(char32_t c) {
-    const auto kind = category(c);
+    const auto kind = category_of(c);
     return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
 bool numeral(char32_t c) {
-    const auto kind = category(c);
+    const auto kind = category_of(c);
     return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO;
 }
-bool decimal(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
+bool decimal(char32_t c) { return category_of(c) == UTF8PROC_CATEGORY_ND; }
 // Superscripts, circled numbers and the like are digits without being decimal.
 bool digit(char32_t c) {
     constexpr char32_t k_ranges[][2] = {
@@ -64,13 +64,13 @@ bool digit(char32_t c) {
 
 bool upper_case(char32_t c) { return utf8proc_isupper(static_cast<utf8proc_int32_t>(c)) != 0; }
 bool lower_case(char32_t c) { return utf8proc_islower(static_cast<utf8proc_int32_t>(c)) != 0; }
-bool title_case(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LT; }
+bool title_case(char32_t c) { return category_of(c) == UTF8PROC_CATEGORY_LT; }
 bool cased(char32_t c) { return upper_case(c) || lower_case(c) || title_case(c); }
 
 // The full case folding of the few characters that have no single capital (ß, ligatures, Greek with iota
 // below): several small letters. Empty for all others.
 std::vector<char32_t> folded_to_several(char32_t c) {
-    const auto kind = category(c);
+    const auto kind = category_of(c);
     if (c < 0x80 || kind == UTF8PROC_CATEGORY_LU) return {};
     utf8proc_int32_t folded[8];
     int boundary = 0;
@@ -90,7 +90,7 @@ void append_upper(std::string& out, char32_t c) {
 }
 
 bool ignorable_in_case(char32_t c) {
-    const auto kind = category(c);
+    const auto kind = category_of(c);
     return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x2019 || kind == UTF8PROC_CATEGORY_MN ||
            kind == UTF8PROC_CATEGORY_ME || kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_LM ||
            kind == UTF8PROC_CATEGORY_SK;
@@ -156,7 +156,7 @@ bool is_word(char32_t c) { return c == '_' || letter(c) || numeral(c); }
 
 bool is_printable(char32_t c) {
     if (c < 0x7F) return c >= 0x20;
-    switch (category(c)) {
+    switch (category_of(c)) {
         case UTF8PROC_CATEGORY_CC:
         case UTF8PROC_CATEGORY_CF:
         case UTF8PROC_CATEGORY_CS:
@@ -335,7 +335,7 @@ bool is_title(std::string_view text) {
 bool is_identifier(std::string_view text) {
     bool first = true;
     return every(text, [&](char32_t c) {
-        const auto kind = category(c);
+        const auto kind = category_of(c);
         const bool starts = c == '_' || letter(c) || kind == UTF8PROC_CATEGORY_NL;
         const bool continues = kind == UTF8PROC_CATEGORY_MN || kind == UTF8PROC_CATEGORY_MC || decimal(c) ||
                                kind == UTF8PROC_CATEGORY_PC;

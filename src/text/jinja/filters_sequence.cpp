@@ -359,7 +359,7 @@ Value attribute(Heap& heap, const Value& value, const Arguments& given) {
     return get_attribute(heap, value, p.text(0));
 }
 
-constexpr Filter k_filters[] = {
+constexpr Filter k_sequence_filters[] = {
     {"attr", &attribute},
     {"batch", &batches},
     {"count", &length},
@@ -389,6 +389,6 @@ constexpr Filter k_filters[] = {
 
 }  // namespace
 
-std::span<const Filter> sequence_filters() { return k_filters; }
+std::span<const Filter> sequence_filters() { return k_sequence_filters; }
 
 }  // namespace ft::jinja

@@ -355,7 +355,7 @@ Value rounded(Heap& heap, const Value& value, const Arguments& given) {
     return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale + 0.0);
 }
 
-constexpr Filter k_filters[] = {
+constexpr Filter k_text_filters[] = {
     {"abs", &absolute},
     {"capitalize", &recased<capitalize>},
     {"center", &center},
@@ -385,6 +385,6 @@ constexpr Filter k_filters[] = {
 
 }  // namespace
 
-std::span<const Filter> text_filters() { return k_filters; }
+std::span<const Filter> text_filters() { return k_text_filters; }
 
 }  // namespace ft::jinja

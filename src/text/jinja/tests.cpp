@@ -22,7 +22,7 @@ bool is_defined(const Value& v) { return !v.is_undefined(); }
 bool is_undefined(const Value& v) { return v.is_undefined(); }
 bool is_none(const Value& v) { return v.is_none(); }
 bool is_string(const Value& v) { return v.is_string(); }
-bool is_number(const Value& v) { return v.is_number() || v.is(Kind::big_integer); }
+bool is_a_number(const Value& v) { return v.is_number() || v.is(Kind::big_integer); }
 bool is_integer(const Value& v) { return v.is(Kind::integer) || v.is(Kind::big_integer); }
 bool is_float(const Value& v) { return v.is(Kind::real); }
 bool is_boolean(const Value& v) { return v.is(Kind::boolean); }
@@ -138,7 +138,7 @@ constexpr Test k_tests[] = {
     {"mapping", &plain<is_mapping>},
     {"ne", &compared<differs>},
     {"none", &plain<is_none>},
-    {"number", &plain<is_number>},
+    {"number", &plain<is_a_number>},
     {"odd", &has_parity<1>},
     {"sameas", &compared<is_same>},
     {"sequence", &plain<is_sequence>},

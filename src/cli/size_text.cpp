@@ -1,0 +1,23 @@
+#include "cli/size_text.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+
+namespace ft::cli {
+
+std::string size_text(uint64_t bytes) {
+    struct Unit {
+        uint64_t bytes;
+        const char* name;
+    };
+    for (const Unit& unit : {Unit{k_gib, "GiB"}, Unit{k_mib, "MiB"}, Unit{k_kib, "KiB"}}) {
+        const double value = static_cast<double>(bytes) / static_cast<double>(unit.bytes);
+        // From here on "1.00" of this unit says it better than "1000" or more of the next.
+        if (value < 0.9995) continue;
+        return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit.name);
+    }
+    return fmt::format("{} B", bytes);
+}
+
+}  // namespace ft::cli

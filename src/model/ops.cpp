@@ -84,6 +84,7 @@ void Ops::linear(View2<const float> in, std::initializer_list<Product> products)
         add_tasks(product.weight, acts_.blobs(kind), out.data(), static_cast<int>(in.rows));
     }
     run_tasks();
+    if (cache_ != nullptr) cache_->tend();
 }
 
 void Ops::add_tasks(const Weight& w, const std::byte* const* acts, float* const* out, int n_token) {

@@ -27,7 +27,7 @@
 
 namespace ft {
 
-constexpr int k_most_guessed = 8;     // tokens of a step whose next experts are guessed
+constexpr int k_most_guessed = 64;    // tokens of a step whose next experts are guessed
 constexpr int k_attend_queries = 16;  // queries that read the same keys and values together
 
 // What one sequence remembers.
@@ -163,6 +163,7 @@ class Ops {
     void resident_experts(const Layer& layer, int n_token);
     void streamed_experts(const Layer& layer, int n_token);
     void guess_next(const Layer& layer, int n_token);
+    std::span<const int32_t> likeliest_first(int n_token);
     void compute_batch(const Layer& layer, int n_token, bool with_shared);
     void gate_and_up(const Layer& layer, int n_token, bool with_shared);
     void activate(const Layer& layer);
@@ -217,7 +218,8 @@ class Ops {
     ActBuffer guess_acts_;
     std::vector<int32_t> guess_ids_;
     std::vector<float> guess_weights_;
-    std::vector<float*> row_ptr_[4];  // outputs of linear(), by row
+    std::vector<int32_t> guess_uses_, guess_order_;  // [n_expert]
+    std::vector<float*> row_ptr_[4];                 // outputs of linear(), by row
 
     // delta net
     RowBuffer mixed_;        // [n_token, channels]: input of the convolution

@@ -72,25 +72,46 @@ void Ops::resident_experts(const Layer& layer, int n_token) {
 }
 
 // What the next layer's router says of the residual stream as it is now: most of its choice, one layer early.
+// Of a long step some tokens speak for all.
 void Ops::guess_next(const Layer& layer, int n_token) {
     const Layer* next = layer.next_mixture;
-    if (next == nullptr || n_token > k_most_guessed || !cache_->wants_guess()) return;
-    const View2<float> h = guess_h_.view(n_token), logits = guess_logits_.view(n_token);
-    rms_norm(activity_.x, next->norm2, h);
+    if (next == nullptr || !cache_->wants_guess()) return;
+    const int n = std::min(n_token, k_most_guessed);
+    const View2<float> h = guess_h_.view(n), logits = guess_logits_.view(n);
+    each_row(n, hp_.n_embd, [&](int64_t i, int) {
+        const float* x = activity_.x.row(i * n_token / n);
+        kernels_.rms_norm(x, next->norm2.data(), hp_.n_embd, hp_.eps, h.row(i));
+    });
     guess_acts_.set(h);
     tasks_.clear();
-    for (int i = 0; i < n_token; i++) row_ptr_[0][i] = logits.row(i);
+    for (int i = 0; i < n; i++) row_ptr_[0][i] = logits.row(i);
     const ActKind kind = kernels_.act_kind(next->mixture.router.type->type);
     make_acts(guess_acts_, kind);
-    add_tasks(next->mixture.router, guess_acts_.blobs(kind), row_ptr_[0].data(), n_token);
+    add_tasks(next->mixture.router, guess_acts_.blobs(kind), row_ptr_[0].data(), n);
     run_tasks();
     const auto k = static_cast<size_t>(hp_.top_k);
-    for (int i = 0; i < n_token; i++) {
-        const auto n = static_cast<size_t>(hp_.n_expert);
-        route(kernels_, {logits.row(i), n}, false, 1.0f, {guess_probs_.view(1).row(0), n},
+    for (int i = 0; i < n; i++) {
+        const auto n_expert = static_cast<size_t>(hp_.n_expert);
+        route(kernels_, {logits.row(i), n_expert}, false, 1.0f, {guess_probs_.view(1).row(0), n_expert},
               {guess_ids_.data() + static_cast<size_t>(i) * k, k}, {guess_weights_.data(), k});
     }
-    cache_->guess(next->mixture.index, {guess_ids_.data(), static_cast<size_t>(n_token) * k});
+    cache_->guess(next->mixture.index, likeliest_first(n));
+}
+
+// The guessed experts, each once: those of one token as its router ranks them, else those that most ask for.
+std::span<const int32_t> Ops::likeliest_first(int n_token) {
+    const std::span<const int32_t> ids{guess_ids_.data(), static_cast<size_t>(n_token * hp_.top_k)};
+    if (n_token == 1) return ids;
+    std::fill(guess_uses_.begin(), guess_uses_.end(), 0);
+    for (const int32_t id : ids) guess_uses_[static_cast<size_t>(id)]++;
+    guess_order_.clear();
+    for (int32_t e = 0; e < hp_.n_expert; e++)
+        if (guess_uses_[static_cast<size_t>(e)] > 0) guess_order_.push_back(e);
+    std::sort(guess_order_.begin(), guess_order_.end(), [&](int32_t a, int32_t b) {
+        const int uses_a = guess_uses_[static_cast<size_t>(a)], uses_b = guess_uses_[static_cast<size_t>(b)];
+        return uses_a != uses_b ? uses_a > uses_b : a < b;
+    });
+    return guess_order_;
 }
 
 // What is resident is computed while the rest is read.

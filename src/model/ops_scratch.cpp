@@ -100,6 +100,8 @@ void Ops::make_lists() {
     expert_begin_.resize(static_cast<size_t>(hp_.n_expert) + 1);
     guess_ids_.resize(static_cast<size_t>(k_most_guessed * hp_.top_k));
     guess_weights_.resize(static_cast<size_t>(hp_.top_k));
+    guess_uses_.resize(static_cast<size_t>(hp_.n_expert));
+    guess_order_.reserve(static_cast<size_t>(hp_.n_expert));
     for (auto* list : {&in_ptr_, &down_ptr_}) list->resize(n_pair);
     for (auto* list : {&gate_ptr_, &up_ptr_, &out_ptr_}) list->resize(n_pair);
 }
@@ -116,7 +118,8 @@ ScratchBytes Ops::planned_lists(const Hparams& hp, int n_thread) {
             sizeof(slice_tasks_[0])};
     if (n_expert == 0) return bytes;
     const uint64_t top_k = static_cast<uint64_t>(hp.top_k);
-    bytes.fixed = n_expert * (sizeof(batch_[0]) + sizeof(leases_[0])) +
+    bytes.fixed = n_expert * (sizeof(batch_[0]) + sizeof(leases_[0]) + sizeof(guess_uses_[0]) +
+                              sizeof(guess_order_[0])) +
                   (n_expert + 1) * sizeof(expert_begin_[0]) +
                   top_k * (k_most_guessed * sizeof(guess_ids_[0]) + sizeof(guess_weights_[0]));
     bytes.per_token += top_k * per_pair;
@@ -125,8 +128,9 @@ ScratchBytes Ops::planned_lists(const Hparams& hp, int n_thread) {
 
 uint64_t Ops::list_bytes() const {
     const auto bytes_of = [](const auto&... lists) { return (... + (lists.capacity() * sizeof(lists[0]))); };
-    uint64_t sum = bytes_of(ids_, pairs_, weights_, places_, in_ptr_, down_ptr_, gate_ptr_, up_ptr_, out_ptr_,
-                            batch_, leases_, expert_begin_, guess_ids_, guess_weights_, slice_tasks_);
+    uint64_t sum =
+        bytes_of(ids_, pairs_, weights_, places_, in_ptr_, down_ptr_, gate_ptr_, up_ptr_, out_ptr_, batch_,
+                 leases_, expert_begin_, guess_ids_, guess_weights_, guess_uses_, guess_order_, slice_tasks_);
     for (const auto& pointers : row_ptr_) sum += bytes_of(pointers);
     for (const auto& pointers : worker_out_) sum += bytes_of(pointers);
     return sum;

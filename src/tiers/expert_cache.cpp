@@ -11,8 +11,8 @@ namespace {
 constexpr size_t k_most_passage = 64;
 // Experts that an idle drive reads ahead at a time: few, because a needed read may come any moment; more in a
 // long step, where the next layer asks for most of its experts anyway.
-constexpr int k_guesses = 4, k_guesses_of_long_step = 24;
-constexpr size_t k_guess_places = 16;
+constexpr int k_guesses = 4, k_guesses_of_long_step = 48;
+constexpr size_t k_guess_places = 16, k_guess_places_of_long_step = k_most_passage;
 constexpr int k_guesses_at_start = 8;  // the first needed read waits for these at most
 
 std::vector<SlotClass> slot_classes(const ExpertRecords& records, std::span<const int64_t> n_slot) {
@@ -126,7 +126,6 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lea
         if (asked_[static_cast<size_t>(e)] == visit_) ask_for(e);
     judge_guesses();
     grant();
-    if (is_long_ && look_ahead_) look_ahead();
     feed_guesses();
     ready.clear();
     hand_out(ready);
@@ -216,7 +215,7 @@ int ExpertCache::take_slot(int expert) {
         return victim;
     }
     for (const bool of_this_visit : {false, true})
-        if (const int slot = take_passage(static_cast<int>(size_class), of_this_visit); slot >= 0)
+        if (const int slot = take_passage(static_cast<int>(size_class), of_this_visit, -1); slot >= 0)
             return slot;
     if (victim < 0 || passage_[size_class].size() >= passage_limit_[size_class]) return -1;
     make_passage(victim);
@@ -241,19 +240,22 @@ int ExpertCache::take_guess_slot(int layer, bool for_next_layer) {
         return slot;
     }
     if (!for_next_layer) return -1;
-    if (passage_[size_class].size() < std::min(k_guess_places, passage_limit_[size_class])) {
+    const size_t places = is_long_ ? k_guess_places_of_long_step : k_guess_places;
+    if (passage_[size_class].size() < std::min(places, passage_limit_[size_class])) {
         const int victim = policy_->victim(layer, [&](int slot) { return is_still(slot); });
         if (victim < 0) return -1;
         make_passage(victim);
         return victim;
     }
-    return take_passage(static_cast<int>(size_class), false);
+    return take_passage(static_cast<int>(size_class), false, layer);
 }
 
-int ExpertCache::take_passage(int size_class, bool of_this_visit) {
+// A place of passage that is not in use, and holds nothing of the visit or of the layer that are given.
+int ExpertCache::take_passage(int size_class, bool of_this_visit, int but_layer) {
     auto& passage = passage_[static_cast<size_t>(size_class)];
-    const auto found = std::find_if(passage.begin(), passage.end(), [&](int slot) {
-        return is_still(slot) && (of_this_visit || slots_state_[static_cast<size_t>(slot)].visit != visit_);
+    const auto found = std::find_if(passage.begin(), passage.end(), [&](int number) {
+        const Slot& slot = slots_state_[static_cast<size_t>(number)];
+        return is_still(number) && (of_this_visit || slot.visit != visit_) && slot.layer != but_layer;
     });
     if (found == passage.end()) return -1;
     const int slot = *found;
@@ -365,20 +367,10 @@ void ExpertCache::abandon() {
     guesses_.clear();
 }
 
-// A long step asks for most experts of every layer. While the present layer computes and the drive is done,
-// the next layer's most used experts come.
-void ExpertCache::look_ahead() {
-    const auto next = static_cast<size_t>(layer_) + 1;
-    guesses_.clear();
-    if (next >= records_.size()) return;
-    std::vector<std::pair<uint32_t, int>> by_uses;
-    for (int e = 0; e < records_[next].n_expert; e++)
-        if (slot_of(static_cast<int>(next), e) < 0)
-            by_uses.emplace_back(policy_->uses(static_cast<int>(next), e), e);
-    std::stable_sort(by_uses.begin(), by_uses.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& [uses, expert] : by_uses)
-        if (uses > 0) guesses_.emplace_back(static_cast<int>(next), expert);
+void ExpertCache::tend() {
+    if (!is_long_ || (guesses_.empty() && open_guesses_ == 0)) return;
+    absorb(false);
+    feed_guesses();
 }
 
 void ExpertCache::guess(int layer, std::span<const int32_t> ids) {
@@ -394,9 +386,10 @@ void ExpertCache::warm(std::span<const std::pair<int, int>> experts) {
     streamer_.start();
 }
 
-// Guesses never take the place of what the policy keeps, and begin only where no needed read is left.
+// Guesses never take the place of what the policy keeps, and begin only where no needed read is left; in a
+// long step, where all needed reads have begun.
 void ExpertCache::feed_guesses() {
-    if (waiting_ > 0 || !missing_.empty()) return;
+    if (is_long_ ? !missing_.empty() : is_reading()) return;
     start_guesses(is_long_ ? k_guesses_of_long_step : k_guesses);
     streamer_.start();
 }
@@ -406,9 +399,10 @@ void ExpertCache::start_guesses(int most) {
         const bool for_next_layer = !guesses_.empty();
         auto& list = for_next_layer ? guesses_ : warm_;
         const auto [layer, expert] = list.front();
+        const bool is_there = slot_of(layer, expert) >= 0;
+        const int slot = is_there ? -1 : take_guess_slot(layer, for_next_layer);
+        if (!is_there && slot < 0 && for_next_layer) return;  // until one is free
         list.pop_front();
-        if (slot_of(layer, expert) >= 0) continue;
-        const int slot = take_guess_slot(layer, for_next_layer);
         if (slot < 0) continue;
         load(slot, layer, expert, true);
         if (for_next_layer && !is_long_) guessed_.emplace_back(layer, expert);

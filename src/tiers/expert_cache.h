@@ -84,11 +84,15 @@ class ExpertCache {
     // Gives back the leases in `ready` and replaces them by those of experts that came meanwhile; waits for
     // one where there is none. False: all experts of the visit were handed out, or status() is an error.
     bool next(std::vector<Lease>& ready);
-    // Whether a guess of what the next layer asks for is welcome now: it was worth it lately.
-    bool wants_guess() const { return look_ahead_ && !is_long_ && worth_.pays(); }
+    // Whether a guess of what the next layer asks for is welcome now: it was worth it lately. A long step
+    // asks for most experts of every layer, so that one that reads at all will read again.
+    bool wants_guess() const { return look_ahead_ && (is_long_ ? is_reading() : worth_.pays()); }
     // What the given layer will likely ask for, the likeliest first: read once the drive has nothing needed
     // to read, into free slots and places of passage.
     void guess(int layer, std::span<const int32_t> ids);
+    // In a long step, while the caller computes something else: sees what was read and begins the next
+    // guesses.
+    void tend();
     // Why experts of the present step could not be had: a failed read, with file and offset.
     const Status& status() const { return status_; }
 
@@ -135,7 +139,7 @@ class ExpertCache {
     void grant();
     int take_slot(int expert);
     int choose_victim();
-    int take_passage(int size_class, bool of_this_visit);
+    int take_passage(int size_class, bool of_this_visit, int but_layer);
     void make_passage(int slot);
     int take_guess_slot(int layer, bool for_next_layer);
     int slot_to_park(size_t size_class);
@@ -146,7 +150,7 @@ class ExpertCache {
     void read_over(const ReadDone& done);
     void abandon();
     void hand_out(std::vector<Lease>& ready);
-    void look_ahead();
+    bool is_reading() const { return waiting_ > 0 || !missing_.empty(); }
     void feed_guesses();
     void start_guesses(int most);
 

@@ -247,7 +247,9 @@ int ExpertCache::take_guess_slot(int layer, bool for_next_layer) {
         make_passage(victim);
         return victim;
     }
-    return take_passage(static_cast<int>(size_class), false, layer);
+    const int slot = take_passage(static_cast<int>(size_class), false, layer);
+    // what a long step has computed is not worth more than what it asks for next
+    return slot < 0 && is_long_ ? take_passage(static_cast<int>(size_class), true, layer) : slot;
 }
 
 // A place of passage that is not in use, and holds nothing of the visit or of the layer that are given.

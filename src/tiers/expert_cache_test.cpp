@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "io/memory_file.h"
 #include "tiers/guess_worth.h"
@@ -133,6 +135,33 @@ TEST_F(ExpertCacheTest, GuessesTakeAFewPlacesOfTheLeastValuableAndNoMore) {
     EXPECT_EQ(cache_->stats().bytes_read, before + 2 * one);
     EXPECT_EQ(visit(0, used_twice).size(), 6u);
     EXPECT_EQ(cache_->stats().bytes_read, before + 2 * one) << "what is used more than others stayed";
+}
+
+TEST_F(ExpertCacheTest, ALongStepFillsItsPlacesWithGuessesOfTheNextLayerAndLosesNone) {
+    make(16);  // four of them may be places of passage
+    std::vector<int32_t> all(k_experts);
+    for (int i = 0; i < k_experts; i++) all[static_cast<size_t>(i)] = i;
+    cache_->begin_step();
+    EXPECT_EQ(visit(0, all).size(), 16u);
+    EXPECT_EQ(visit(0, all).size(), 16u);
+    std::vector<int32_t> long_step;  // of 16 tokens, which all ask for experts 0 and 1
+    for (int i = 0; i < 32; i++) long_step.push_back(i % 2);
+    std::vector<Lease> ready;
+    cache_->begin(1, long_step, ready);
+    ASSERT_TRUE(cache_->wants_guess());
+    cache_->guess(2, all);
+    while (cache_->next(ready)) {
+    }
+    const uint64_t one = k_sizes[0] + k_sizes[1];
+    for (int i = 0; i < 100; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        cache_->tend();
+    }
+    EXPECT_EQ(cache_->stats().bytes_read, (16 + 2 + 4) * one);
+    for (size_t i = 0; i < long_step.size(); i++) long_step[i] = static_cast<int32_t>(i % 4);
+    EXPECT_EQ(visit(2, long_step).size(), 4u);
+    EXPECT_EQ(cache_->stats().bytes_read, (16 + 2 + 4) * one) << "a guess drove out another";
+    EXPECT_FALSE(cache_->wants_guess()) << "nothing was missed";
 }
 
 TEST(GuessWorth, StopsForAWhileWhenMostGuessesAreWrong) {

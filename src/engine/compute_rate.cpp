@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
@@ -19,10 +20,18 @@ constexpr int64_t k_task_rows = 128;
 constexpr uint64_t k_weight_bytes = 96 * k_mib;
 // Tokens of a prompt's step that share an expert: a few, which is why prompts of mixtures are slower than a
 // dense model's.
-constexpr int k_shared_tokens = 12;
+constexpr int k_shared_tokens = 16;
+
+double middle_of(std::vector<double> rates) {
+    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+    std::nth_element(rates.begin(), middle, rates.end());
+    return *middle;
+}
+
+}  // namespace
 
 // Weights, activations of some tokens and places for results.
-struct Bench {
+struct ComputeBench::State {
     const Kernels& kernels;
     ThreadPool pool;
     size_t row_bytes = type_info(k_type).row_bytes(k_col);
@@ -32,7 +41,9 @@ struct Bench {
     std::vector<const std::byte*> act_of;
     std::vector<Buffer<float>> results;  // of each worker: [k_shared_tokens, k_task_rows]
 
-    Bench(const Kernels& table, int threads) : kernels(table), pool(threads) {
+    std::vector<double> one, several;  // what was measured, bytes of weights a second
+
+    State(const Kernels& table, int threads) : kernels(table), pool(threads) {
         std::fill_n(weights.data(), weights.size(), std::byte{0x11});
         const ActKind kind = kernels.act_kind(k_type);
         const size_t bytes = kernels.act_bytes(kind, k_col);
@@ -71,17 +82,26 @@ struct Bench {
     }
 };
 
-}  // namespace
-
-Expected<ComputeRate> measure_compute(int threads, double seconds) {
+Expected<ComputeBench> ComputeBench::create(int threads) {
     const auto kernels = choose_kernels();
     if (!kernels) return kernels.error();
-    Bench bench(**kernels, threads);
-    const double one = bench.bytes_per_second(1, seconds / 2);
-    const double several = bench.bytes_per_second(k_shared_tokens, seconds / 2);
-    const double weights_per_byte = static_cast<double>(k_col) / static_cast<double>(bench.row_bytes);
-    return ComputeRate{.read_gb_per_second = one / 1e9,
-                       .gflops = 2 * several * weights_per_byte * k_shared_tokens / 1e9};
+    return ComputeBench(std::make_unique<State>(**kernels, threads));
+}
+
+ComputeBench::ComputeBench(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ComputeBench::ComputeBench(ComputeBench&& other) noexcept = default;
+ComputeBench::~ComputeBench() = default;
+
+void ComputeBench::measure(double seconds) {
+    state_->one.push_back(state_->bytes_per_second(1, seconds / 2));
+    state_->several.push_back(state_->bytes_per_second(k_shared_tokens, seconds / 2));
+}
+
+ComputeRate ComputeBench::rate() const {
+    check(!state_->one.empty(), "a rate before anything was measured");
+    const double weights_per_byte = static_cast<double>(k_col) / static_cast<double>(state_->row_bytes);
+    return ComputeRate{.read_gb_per_second = middle_of(state_->one) / 1e9,
+                       .gflops = 2 * middle_of(state_->several) * weights_per_byte * k_shared_tokens / 1e9};
 }
 
 }  // namespace ft

@@ -18,7 +18,7 @@ namespace ft {
 namespace {
 
 // Together below 3 s, with the time to fill buffers.
-constexpr double k_ram_seconds = 0.3, k_cpu_seconds = 0.6, k_drive_seconds = 1.2;
+constexpr double k_ram_seconds = 0.3, k_cpu_seconds = 0.2, k_drive_seconds = 1.2;
 
 std::string drive_identity(const std::string& path) {
     const auto drive = drive_of(path);
@@ -64,16 +64,23 @@ DriveProfile drive_speed(const std::string& path, const std::string& cache) {
 void measure_missing(const std::string& path, const std::string& cache, MachineProfile& profile) {
     const int cores = physical_cores();
     const ForeignCpu watch;
+    const bool no_rate = profile.cpu_read_gb_per_second <= 0 || profile.cpu_gflops <= 0;
+    std::optional<ComputeBench> compute;
+    if (no_rate)
+        if (auto made = ComputeBench::create(cores)) compute.emplace(std::move(*made));
+    const auto measure_compute = [&] {
+        if (compute) compute->measure(k_cpu_seconds);
+    };
+    measure_compute();
     if (profile.ram_read_gb_per_second <= 0)
         profile.ram_read_gb_per_second = measure_ram_read(cores, k_ram_seconds);
-    if (profile.cpu_read_gb_per_second <= 0 || profile.cpu_gflops <= 0) {
-        const auto rate = measure_compute(cores, k_cpu_seconds);
-        if (rate) {
-            profile.cpu_read_gb_per_second = rate->read_gb_per_second;
-            profile.cpu_gflops = rate->gflops;
-        }
-    }
+    measure_compute();
     if (profile.drive.rates.empty()) profile.drive = drive_speed(path, cache);
+    measure_compute();
+    if (compute) {
+        profile.cpu_read_gb_per_second = compute->rate().read_gb_per_second;
+        profile.cpu_gflops = compute->rate().gflops;
+    }
     profile.foreign_cpu = std::max(0.0, watch.share());
     profile.measured_at = seconds_since_1970();
     if (profile.foreign_cpu > 0.25)

@@ -42,11 +42,6 @@ struct Running {
     }
 };
 
-Thinking thinking_of(const OpenAiCall& call) {
-    if (call.route != OpenAiRoute::chat) return Thinking::part_of_text;
-    return call.inside_thinking ? Thinking::split_opened : Thinking::split;
-}
-
 // Lines are read as they are needed: what runs, and as many again that wait, so that no place stays empty.
 class Batch {
  public:
@@ -135,9 +130,11 @@ class Batch {
 
     Status submit(BatchLine line) {
         Running running{std::move(line), {}, {}};
+        const auto reader = std::make_shared<AnswerReader>(*running.line.call);
+        size_t first_choice = 0;
         for (Request& request : running.line.call->requests) {
-            auto answer =
-                std::make_shared<AnswerCollector>(request.n_choices, thinking_of(*running.line.call));
+            auto answer = std::make_shared<AnswerCollector>(reader, first_choice);
+            first_choice += static_cast<size_t>(request.n_choices);
             const Expected<RequestId> id = scheduler_.submit(request, answer);
             if (!id) {
                 for (const RequestId earlier : running.ids) scheduler_.cancel(earlier);

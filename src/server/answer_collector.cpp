@@ -1,34 +1,35 @@
 #include "server/answer_collector.h"
 
+#include <utility>
+
 namespace ft {
 
-AnswerCollector::AnswerCollector(int n_choices, Thinking thinking)
-    : split_(thinking != Thinking::part_of_text),
-      filters_(static_cast<size_t>(n_choices), ThinkFilter(thinking == Thinking::split_opened)),
-      choices_(static_cast<size_t>(n_choices)) {}
-
-void AnswerCollector::add(size_t choice, const std::vector<Piece>& pieces) {
-    ChoiceResult& result = choices_[choice];
-    for (const Piece& piece : pieces) (piece.thinking ? result.thinking : result.text) += piece.text;
-}
-
-void AnswerCollector::add(size_t choice, std::string_view text) {
-    if (split_) add(choice, filters_[choice].push(text));
-    else choices_[choice].text += text;
+// Pieces of a kind that follow each other are kept as one.
+void AnswerCollector::add(std::vector<AnswerPiece> pieces) {
+    for (AnswerPiece& piece : pieces) {
+        const bool goes_on = !pieces_.empty() && pieces_.back().kind == piece.kind &&
+                             pieces_.back().choice == piece.choice && pieces_.back().tool == piece.tool &&
+                             piece.kind != AnswerPiece::Kind::tool_begin &&
+                             piece.kind != AnswerPiece::Kind::tool_end;
+        if (!goes_on) {
+            pieces_.push_back(std::move(piece));
+            continue;
+        }
+        AnswerPiece& last = pieces_.back();
+        last.text += piece.text;
+        last.tokens += piece.tokens;
+        for (TokenLogprobs& logprobs : piece.logprobs) last.logprobs.push_back(std::move(logprobs));
+    }
 }
 
 void AnswerCollector::on_token(const TokenEvent& token) {
-    const auto choice = static_cast<size_t>(token.choice);
-    add(choice, token.text);
-    if (token.logprobs) choices_[choice].logprobs.push_back(*token.logprobs);
+    add(reader_->token(first_choice_ + static_cast<size_t>(token.choice), token.text, token.logprobs));
 }
 
 void AnswerCollector::on_end(const ChoiceEnd& end) {
-    const auto choice = static_cast<size_t>(end.choice);
-    add(choice, end.text);
-    if (split_) add(choice, filters_[choice].finish());
-    choices_[choice].reason = end.reason;
-    choices_[choice].stop_text = end.stop_text;
+    const size_t choice = first_choice_ + static_cast<size_t>(end.choice);
+    add(reader_->finish(choice, end.text));
+    outcomes_.push_back(reader_->outcome(choice, end.reason, end.stop_text));
     if (end.error && !error_) error_ = *end.error;
 }
 

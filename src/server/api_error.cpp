@@ -1,5 +1,7 @@
 #include "server/api_error.h"
 
+#include <nlohmann/json.hpp>
+
 namespace ft {
 
 nlohmann::ordered_json to_json(const ApiError& error) {
@@ -10,7 +12,7 @@ nlohmann::ordered_json to_json(const ApiError& error) {
                                    {"type", error.type},
                                    {"param", text_or_null(error.param)},
                                    {"code", text_or_null(error.code)}};
-    body.update(error.extra);
+    for (const auto& [name, value] : error.extra) body[name] = value;
     return {{"error", std::move(body)}};
 }
 

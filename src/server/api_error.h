@@ -1,8 +1,11 @@
 // How a request is refused, in the shape that OpenAI's clients read.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -15,7 +18,7 @@ struct ApiError {
     std::string param = "";  // the field; "": none
     std::string code = "";   // "": none
     // Further members, such as n_prompt_tokens and n_ctx of a prompt that is too long.
-    nlohmann::ordered_json extra = nlohmann::ordered_json::object();
+    std::vector<std::pair<std::string, int64_t>> extra = {};
 };
 
 // {"error": {"message", "type", "param", "code", …}}

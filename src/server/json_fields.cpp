@@ -76,8 +76,11 @@ void JsonFields::expected(const std::string& name, const std::string& what, cons
 }
 
 void JsonFields::fail(const std::string& name, std::string message) {
-    if (error_) return;
-    error_ = ApiError{.message = std::move(message), .param = path_ + name};
+    fail(ApiError{.message = std::move(message), .param = path_ + name});
+}
+
+void JsonFields::fail(ApiError error) {
+    if (!error_) error_ = std::move(error);
 }
 
 }  // namespace ft

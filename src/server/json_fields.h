@@ -19,6 +19,13 @@ class JsonFields {
     JsonFields(const Json& object, std::optional<ApiError>& error, std::string path = "")
         : object_(object), error_(error), path_(std::move(path)) {}
 
+    // The fields of an object in this one, under `name`; the error is shared.
+    JsonFields within(const Json& object, const std::string& name) const {
+        return {object, error_, path_ + name + "."};
+    }
+
+    const Json& object() const { return object_; }
+
     // nullptr where it is absent or null, which are the same everywhere.
     const Json* find(const char* name) const;
 
@@ -31,6 +38,7 @@ class JsonFields {
     // "temperature takes a number from 0 to 2, not "hot"."
     void expected(const std::string& name, const std::string& what, const Json& got);
     void fail(const std::string& name, std::string message);
+    void fail(ApiError error);
     bool failed() const { return error_.has_value(); }
 
  private:

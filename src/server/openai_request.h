@@ -1,9 +1,10 @@
 // Bodies of OpenAI's /v1/completions and /v1/chat/completions, to requests of the engine. Fields that only a
 // hosted service needs and unknown ones are passed over; a field that would change the answer and is not
-// offered is refused by its name. null is the same as absent.
+// offered is refused by its name. null is the same as absent. The other dialects read to the same OpenAiCall.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +13,12 @@
 #include "engine/request.h"
 #include "server/api_error.h"
 #include "server/request_defaults.h"
-#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace ft {
+
+class ChatTemplate;
+struct ToolRules;
 
 enum class OpenAiRoute { completions, chat };
 std::optional<OpenAiRoute> openai_route(std::string_view url);  // "/v1/completions", …
@@ -34,7 +37,11 @@ struct OpenAiCall {
     std::vector<Request> requests = {};  // one for each prompt; each gives n choices, all with the same seed
     std::vector<std::string> echoes =
         {};                        // with echo: the text of each prompt, for the beginning of its choices
+    std::string prompt_text = {};  // chat: what the template wrote
+    bool split_thinking = false;   // <think> … </think> of an answer is no text
     bool inside_thinking = false;  // chat: the template has opened <think> for the model
+    // How calls of functions are found in the answers; nullptr: they are not looked for.
+    std::shared_ptr<const ToolRules> tools = {};
     bool stream = false;
     bool include_usage = false;  // in a stream
 };
@@ -46,7 +53,8 @@ struct ParsedCall {
 };
 ParsedCall parse_openai(OpenAiRoute route, const nlohmann::ordered_json& body, const ServedModel& model);
 
-constexpr size_t k_most_prompts = 64;  // of one call
+constexpr size_t k_most_prompts = 64;           // of one call
+constexpr size_t k_most_choices_of_call = 256;  // of all its prompts together
 constexpr size_t k_most_messages = 100000;
 
 }  // namespace ft

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "server/json_body.h"
-#include "text/vocabulary_for_test.h"
+#include "server/served_model_for_test.h"
 
 namespace ft {
 namespace {
@@ -12,19 +12,6 @@ namespace {
 using nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// A token for each byte, and two control tokens.
-std::unique_ptr<Tokenizer> small_tokenizer() {
-    TestVocabulary v = byte_vocabulary();
-    v.add("<|s|>", TokenType::control);
-    v.add("<|end|>", TokenType::control);
-    GgufWriter w = v.writer();
-    w.add("tokenizer.ggml.pre", std::string("gpt-2"));
-    w.add("tokenizer.ggml.eos_token_id", uint32_t{257});
-    auto tokenizer = load_tokenizer(w);
-    check(static_cast<bool>(tokenizer), "the tokenizer of the test");
-    return std::move(*tokenizer);
-}
 
 class OpenAiRequest : public testing::Test {
  protected:
@@ -175,7 +162,7 @@ TEST_F(OpenAiRequest, WrongFieldsAreNamedWithWhatTheyTake) {
         const char* says;
     };
     for (const Case& c : std::vector<Case>{
-             {R"(, "temperature": -5)", "temperature", "temperature takes a number from 0 to 100, not -5"},
+             {R"(, "temperature": -5)", "temperature", "temperature takes a number from 0 to 2, not -5"},
              {R"(, "temperature": "hot")", "temperature", "\"hot\""},
              {R"(, "max_tokens": "many")", "max_tokens", "an integer of at least 1, not \"many\""},
              {R"(, "max_tokens": 0)", "max_tokens", "not 0"},
@@ -205,7 +192,8 @@ TEST_F(OpenAiRequest, WrongFieldsAreNamedWithWhatTheyTake) {
              {R"(, "suffix": "x")", "suffix", "not offered"},
              {R"(, "grammar": "root ::= x")", "grammar", "not offered"},
              {R"(, "response_format": {"type": "json_object"})", "response_format", "not offered"},
-             {R"(, "tools": [{"type": "function"}])", "tools", "not offered"},
+             {R"(, "tools": [{"type": "function"}])", "tools", "belongs to a chat"},
+             {R"(, "temperature": 3)", "temperature", "not 3"},
              {R"(, "min_tokens": 5)", "min_tokens", "least length"},
              {R"(, "best_of": 2)", "best_of", "n"},
              {R"(, "echo": true, "logprobs": 1)", "echo", "logprobs"},

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "text/vocabulary_for_test.h"
+#include "server/served_model_for_test.h"
 
 namespace ft {
 namespace {
@@ -24,41 +24,35 @@ TokenLogprobs logprobs_of_a() {
     return {{'a', -0.5}, {{'a', -0.5}, {0xE4, -std::numeric_limits<double>::infinity()}}};
 }
 
-// One request with two choices.
-AnswerCollector answered(Thinking thinking, bool logprobs) {
-    AnswerCollector answer(2, thinking);
+OpenAiCall call_of(OpenAiRoute route, bool logprobs, int n_choices) {
+    OpenAiCall call;
+    call.route = route;
+    call.split_thinking = route == OpenAiRoute::chat;
+    call.requests.resize(1);
+    call.requests[0].n_choices = n_choices;
+    if (logprobs) call.requests[0].top_logprobs = 2;
+    return call;
+}
+
+// The body of the answer to one request with two choices.
+ordered_json body(OpenAiRoute route, bool logprobs, std::vector<std::string> echoes = {}) {
+    OpenAiCall call = call_of(route, logprobs, 2);
+    call.echoes = std::move(echoes);
+    AnswerCollector answer(std::make_shared<AnswerReader>(call), 0);
     const TokenLogprobs a = logprobs_of_a();
     answer.on_token({.choice = 0, .id = 0, .text = "<think>why", .logprobs = logprobs ? &a : nullptr});
     answer.on_token({.choice = 1, .id = 1, .text = "other"});
     answer.on_token({.choice = 0, .id = 1, .text = "</think>so"});
     answer.on_end({.choice = 1, .reason = FinishReason::length, .text = "!"});
     answer.on_end({.choice = 0, .reason = FinishReason::stop, .text = "", .stop_text = "END"});
-    RequestRecord record;
-    record.queue_ms = 1;
-    record.prefill_ms = 2;
-    record.decode_ms = 4;
-    record.prompt_tokens = 10;
-    record.cached_tokens = 6;
-    record.generated_tokens = 3;
-    answer.on_done(record);
-    return answer;
-}
-
-ordered_json body(OpenAiRoute route, const AnswerCollector& answer, bool logprobs,
-                  std::vector<std::string> echoes = {}) {
-    OpenAiCall call;
-    call.route = route;
-    call.requests.resize(1);
-    if (logprobs) call.requests[0].top_logprobs = 2;
-    call.echoes = std::move(echoes);
+    answer.on_done(record_for_test());
+    EXPECT_TRUE(answer.done());
     const std::vector<const AnswerCollector*> answers = {&answer};
     return response_body(call, k_head, answers, *bytes_only());
 }
 
 TEST(OpenAiResponse, AChat) {
-    const AnswerCollector answer = answered(Thinking::split, false);
-    EXPECT_TRUE(answer.done());
-    const ordered_json got = body(OpenAiRoute::chat, answer, false);
+    const ordered_json got = body(OpenAiRoute::chat, false);
     EXPECT_EQ(got["id"], "x-1");
     EXPECT_EQ(got["object"], "chat.completion");
     EXPECT_EQ(got["created"], 5);
@@ -70,7 +64,8 @@ TEST(OpenAiResponse, AChat) {
     EXPECT_EQ(got["choices"][1], ordered_json::parse(R"({"index": 1, "message": {"role": "assistant",
         "content": "other!"}, "logprobs": null, "finish_reason": "length"})"));
     EXPECT_EQ(got["usage"], ordered_json::parse(R"({"prompt_tokens": 10, "completion_tokens": 3,
-        "total_tokens": 13, "prompt_tokens_details": {"cached_tokens": 6}})"));
+        "total_tokens": 13, "prompt_tokens_details": {"cached_tokens": 6},
+        "completion_tokens_details": {"reasoning_tokens": 1}})"));
     EXPECT_EQ(got["timings"]["prompt_n"], 4);
     EXPECT_EQ(got["timings"]["prompt_per_second"], 2000.0);
     EXPECT_EQ(got["timings"]["predicted_per_second"], 750.0);
@@ -78,8 +73,7 @@ TEST(OpenAiResponse, AChat) {
 }
 
 TEST(OpenAiResponse, ACompletionKeepsAllOfItsText) {
-    const AnswerCollector answer = answered(Thinking::part_of_text, true);
-    const ordered_json got = body(OpenAiRoute::completions, answer, true, {"ab"});
+    const ordered_json got = body(OpenAiRoute::completions, true, {"ab"});
     EXPECT_EQ(got["object"], "text_completion");
     EXPECT_EQ(got["choices"][0]["text"], "ab<think>why</think>so");
     EXPECT_EQ(got["choices"][0]["logprobs"],
@@ -88,24 +82,16 @@ TEST(OpenAiResponse, ACompletionKeepsAllOfItsText) {
 }
 
 TEST(OpenAiResponse, LogprobsOfAChatHaveTheBytes) {
-    const AnswerCollector answer = answered(Thinking::split, true);
-    const ordered_json got = body(OpenAiRoute::chat, answer, true);
+    const ordered_json got = body(OpenAiRoute::chat, true);
     EXPECT_EQ(got["choices"][0]["logprobs"]["content"],
               ordered_json::parse(R"([{"token": "a", "logprob": -0.5,
         "bytes": [97], "top_logprobs": [{"token": "a", "logprob": -0.5, "bytes": [97]},
         {"token": "\ufffd", "logprob": -9999.0, "bytes": [228]}]}])"));
 }
 
-TEST(OpenAiResponse, AThinkingThatTheTemplateOpenedIsNoText) {
-    AnswerCollector answer(1, Thinking::split_opened);
-    answer.on_token({.text = "why</thi"});
-    answer.on_end({.text = "nk>so"});
-    EXPECT_EQ(answer.choices()[0].thinking, "why");
-    EXPECT_EQ(answer.choices()[0].text, "so");
-}
-
 TEST(OpenAiResponse, TheFirstErrorIsKept) {
-    AnswerCollector answer(2, Thinking::part_of_text);
+    const OpenAiCall call = call_of(OpenAiRoute::completions, false, 2);
+    AnswerCollector answer(std::make_shared<AnswerReader>(call), 0);
     const Error first{Code::io, "the drive", ""}, second{Code::io, "later", ""};
     answer.on_end({.choice = 1, .reason = FinishReason::error, .error = &first});
     answer.on_end({.choice = 0, .reason = FinishReason::error, .error = &second});

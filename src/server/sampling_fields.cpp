@@ -1,7 +1,9 @@
 #include "server/sampling_fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <string_view>
 
 #include "text/tokens_with.h"
 
@@ -56,10 +58,12 @@ const Key& setting(const char* name) {
     return *key;
 }
 
-void read_numbers(JsonFields& fields, SamplerParams& params) {
+void read_numbers(JsonFields& fields, double hottest, SamplerParams& params) {
     for (const NumberField& field : k_numbers) {
         const Key& key = setting(field.setting);
-        if (const auto value = fields.number(field.name, key.least, key.most))
+        const double most =
+            field.name == std::string_view("temperature") ? std::min(key.most, hottest) : key.most;
+        if (const auto value = fields.number(field.name, key.least, most))
             field.value(params) = static_cast<float>(*value);
     }
     for (const IntegerField& field : k_integers) {
@@ -97,8 +101,8 @@ std::optional<std::vector<std::string>> read_texts(JsonFields& fields, const cha
     return texts;
 }
 
-void read_end(JsonFields& fields, const RequestDefaults& defaults, Request& request) {
-    if (const auto stop = read_texts(fields, "stop")) request.stop = *stop;
+void read_end(JsonFields& fields, const RequestDefaults& defaults, const char* stop_name, Request& request) {
+    if (const auto stop = read_texts(fields, stop_name)) request.stop = *stop;
     if (fields.boolean("ignore_eos").value_or(defaults.ignore_eos)) request.ignore_end();
     const Json* ids = fields.find("stop_token_ids");
     if (!ids) return;
@@ -148,14 +152,16 @@ void read_bias(JsonFields& fields, int n_vocab, std::vector<LogitBias>& out) {
     }
 }
 
-// max_completion_tokens is the newer name and wins; n_predict is llama-server's, where -1 is no limit.
-void read_length(JsonFields& fields, Request& request) {
-    constexpr int64_t k_most = std::numeric_limits<int32_t>::max();
-    if (const auto n = fields.integer("n_predict", -1, k_most)) {
-        if (*n == 0) fields.fail("n_predict", "n_predict takes -1 or an integer of at least 1, not 0.");
+// Numbers beyond any context are as good as no limit, as long as they are numbers of 64 bits.
+void read_length(JsonFields& fields, const SamplingNames& names, Request& request) {
+    constexpr int64_t k_most = std::numeric_limits<int64_t>::max();
+    if (const auto n = fields.integer(names.open_length, -2, k_most)) {
+        if (*n == 0)
+            fields.fail(names.open_length,
+                        fmt::format("{} takes -1 or an integer of at least 1, not 0.", names.open_length));
         request.max_tokens = *n < 0 ? std::nullopt : n;
     }
-    for (const char* name : {"max_tokens", "max_completion_tokens"})
+    for (const char* name : names.lengths)
         if (const auto n = fields.integer(name, 1, k_most)) request.max_tokens = n;
 }
 
@@ -167,15 +173,16 @@ uint64_t read_seed(JsonFields& fields, const RequestDefaults& defaults) {
 
 }  // namespace
 
-Request read_sampling(JsonFields& fields, const RequestDefaults& defaults, const Tokenizer& tokenizer) {
+Request read_sampling(JsonFields& fields, const RequestDefaults& defaults, const Tokenizer& tokenizer,
+                      const SamplingNames& names) {
     Request request = defaults.request;
     SamplerParams& params = request.sampling;
-    read_numbers(fields, params);
+    read_numbers(fields, names.hottest, params);
     read_bias(fields, tokenizer.vocab_size(), params.logit_bias);
     if (const auto breakers = read_texts(fields, "dry_sequence_breakers"))
         params.dry.breakers = tokens_with(tokenizer, *breakers);
-    read_end(fields, defaults, request);
-    read_length(fields, request);
+    read_end(fields, defaults, names.stop, request);
+    read_length(fields, names, request);
     params.seed = read_seed(fields, defaults);
     if (const auto n = fields.integer("n", 1, k_most_choices)) request.n_choices = static_cast<int>(*n);
     return request;

@@ -21,12 +21,19 @@ Prompt raw_prompt(const Tokenizer& tokenizer, std::string_view text) {
     return prompt;
 }
 
-Expected<Prompt> chat_prompt(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                             ChatContext context) {
+Expected<std::string> chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                                ChatContext context) {
     context.bos_token = token_or_nothing(tokenizer, tokenizer.bos_id());
     context.eos_token = token_or_nothing(tokenizer, tokenizer.eos_id());
-    const Expected<std::string> text = chat_template.render(context.to_json());
+    Expected<std::string> text = chat_template.render(context.to_json());
     if (!text) return text.error().within("chat template");
+    return text;
+}
+
+Expected<Prompt> chat_prompt(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                             ChatContext context) {
+    const Expected<std::string> text = chat_text(chat_template, tokenizer, std::move(context));
+    if (!text) return text.error();
     Prompt prompt = raw_prompt(tokenizer, *text);
     prompt.inside_thinking = opens_thinking(*text);
     return prompt;

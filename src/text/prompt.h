@@ -21,6 +21,8 @@ Prompt raw_prompt(const Tokenizer& tokenizer, std::string_view text);
 
 // A conversation by the model's template; bos_token and eos_token of the context are filled in here. An error
 // is the template's.
+Expected<std::string> chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                                ChatContext context);
 Expected<Prompt> chat_prompt(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
                              ChatContext context);
 

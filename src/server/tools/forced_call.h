@@ -1,0 +1,12 @@
+// The form of an answer that has to be a call of a function.
+#pragma once
+
+#include "server/tools/tool_fields.h"
+
+namespace ft {
+
+// The JSON schema of {"name": …, "arguments": {…}}, with the arguments of the function that is called: of any
+// of the offer, or of the one that it names. References in the functions' schemas stay whole.
+nlohmann::ordered_json forced_call_schema(const ToolOffer& offer);
+
+}  // namespace ft

@@ -25,6 +25,7 @@ struct Command {
     const char* summary;                // one line for `freetoken --help`
     std::vector<const char*> examples;  // at least one, of 78 columns at most
     Action (*define)(CLI::App& app);    // adds arguments and flags to `app`
+    bool foreign_flags = false;         // flags of other programs are understood (cli/foreign_flags.h)
 };
 
 std::span<const Command> commands();  // cli/commands.cpp
@@ -32,6 +33,8 @@ std::span<const Command> commands();  // cli/commands.cpp
 // cli/NAME.cpp, one each
 Action define_run(CLI::App& app);
 Action define_batch(CLI::App& app);
+Action define_serve(CLI::App& app);
+Action define_ctl(CLI::App& app);
 Action define_plan(CLI::App& app);
 Action define_doctor(CLI::App& app);
 Action define_ps(CLI::App& app);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/log.h"
+#include "cli/foreign_flags.h"
 #include "cli/help.h"
 #include "cli/standard_output.h"
 #include "config/nearest_name.h"
@@ -39,7 +41,7 @@ constexpr Habit k_habits[] = {
 };
 
 // Commands of later versions, so that whoever heard of one learns that it is not here.
-constexpr std::string_view k_later_commands[] = {"serve", "pull"};
+constexpr std::string_view k_later_commands[] = {"pull"};
 
 const Command* find_command(std::string_view name) {
     const auto all = commands();
@@ -105,6 +107,12 @@ std::vector<std::string> split_empty_values(const std::vector<std::string>& word
     return out;
 }
 
+std::vector<std::string> in_our_words(const std::vector<std::string>& words) {
+    Translated translated = translate_flags(words);
+    for (const std::string& note : translated.notes) log_line("flags", note);
+    return std::move(translated.words);
+}
+
 // The parser's own message, which names the flag or argument.
 Error parse_failure(const Command& command, const CLI::ParseError& failure) {
     std::string text = failure.what();
@@ -131,7 +139,7 @@ Status check_file_names(const Command& command, const CLI::App& app) {
 
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
     DefinedCommand defined = define_command(command);
-    std::vector<std::string> reversed = split_empty_values(words);
+    std::vector<std::string> reversed = split_empty_values(command.foreign_flags ? in_our_words(words) : words);
     std::reverse(reversed.begin(), reversed.end());  // the parser takes its words from the back
     try {
         defined.app->parse(std::move(reversed));

@@ -97,7 +97,7 @@ TEST(Dispatch, AStreamIsNoFileName) {
 }
 
 TEST(Dispatch, CommandsOfLaterVersionsAreKnownAsThat) {
-    for (const char* name : {"serve", "pull"}) {
+    for (const char* name : {"pull"}) {
         const std::string said = refusal({name, "x"});
         EXPECT_EQ(said.find(fmt::format("this version has no command \"{}\" yet", name)), 0u) << said;
     }

@@ -55,7 +55,10 @@ void keep_status(const Engine& engine, const std::string& path,
 
 Expected<std::unique_ptr<Engine>> load_engine(LoadOptions options) {
     ProgressBar bar("loading");
-    options.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    options.progress = [&, also = std::move(options.progress)](uint64_t done, uint64_t total) {
+        bar.update(done, total);
+        if (also) also(done, total);
+    };
     auto engine = Engine::load(options);
     if (engine)
         for (const std::string& note : (*engine)->notes()) log("model", "{}", note);

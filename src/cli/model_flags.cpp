@@ -2,9 +2,16 @@
 
 #include "cli/model_flags.h"
 
+#include <array>
+
+#include "base/log.h"
+#include "cli/foreign_flags.h"
+#include "cli/kept_layers.h"
+#include "cli/modelfile.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
 #include "cli/standard_output.h"
+#include "config/profiles.h"
 
 namespace ft::cli {
 
@@ -17,6 +24,7 @@ std::string group_of(const Key& key) {
     const std::string_view section = key.section;
     if (section == "inference") return "Computing and answers";
     if (section == "memory") return "Memory";
+    if (section == "server" || key.use == Use::serving) return "Server";
     return "Model";
 }
 
@@ -40,8 +48,43 @@ CLI::Option* add_flag_of(CLI::App& app, ModelFlags::Flag& flag) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-Sources sources_of(const ModelFlags& flags) {
+std::string profiles_help() {
+    std::string text = "a named set of settings, weaker than all others:";
+    for (const Profile& profile : profiles())
+        text += fmt::format("{} {} ({})", &profile == profiles().data() ? "" : ",", profile.name, profile.purpose);
+    return text;
+}
+
+// Modelfile, profile, and for `serve` the variables of Ollama.
+Expected<std::vector<Sources::Preset>> presets_of(const ModelFlags& flags) {
+    std::vector<Sources::Preset> presets;
+    const auto add = [&](const std::vector<Sources::Preset>& more) {
+        presets.insert(presets.end(), more.begin(), more.end());
+    };
+    if (flags.foreign_variables) {
+        const ForeignVariables variables = translate_variables(ollama_environment());
+        for (const std::string& note : variables.notes) log_line("flags", note);
+        add(variables.presets);
+    }
+    if (!flags.modelfile.empty()) {
+        const Expected<Modelfile> file = read_modelfile(flags.modelfile);
+        if (!file) return file.error();
+        for (const std::string& note : file->notes) log_line("flags", note);
+        add(file->presets);
+    }
+    if (!flags.profile.empty()) {
+        const auto of_profile = profile_presets(flags.profile);
+        if (!of_profile) return of_profile.error();
+        add(*of_profile);
+    }
+    return presets;
+}
+
+Expected<Sources> sources_of(const ModelFlags& flags) {
     Sources sources;
+    Expected<std::vector<Sources::Preset>> presets = presets_of(flags);
+    if (!presets) return presets.error();
+    sources.presets = std::move(*presets);
     if (flags.config_option->count() > 0) sources.config_path = flags.config_path;
     sources.environment = process_environment();
     sources.assignments = flags.assignments;
@@ -58,17 +101,17 @@ Sources sources_of(const ModelFlags& flags) {
 
 std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgument argument) {
     auto flags = std::make_shared<ModelFlags>();
-    const bool positional = argument == ModelArgument::positional;
-    flags->model_option = app.add_option(positional ? "model" : "-m,--model", flags->model,
+    constexpr std::array k_names = {"model", "-m,--model", "-m,--model,model"};
+    flags->model_option = app.add_option(k_names[static_cast<size_t>(argument)], flags->model,
                                          "the model's GGUF file; of a split model any part")
-                              ->type_name(positional ? "MODEL.gguf" : "FILE");
+                              ->type_name(argument == ModelArgument::positional ? "MODEL.gguf" : "FILE");
     const auto add = [&](const Key& key) {
         auto flag = std::make_unique<ModelFlags::Flag>(ModelFlags::Flag{&key, nullptr, "", {}});
         flag->option = add_flag_of(app, *flag)->group(group_of(key));
         flags->flags.push_back(std::move(flag));
     };
     for (const Key& key : keys())
-        if (*key.flag && (use == Use::answering || key.use == Use::loading)) add(key);
+        if (*key.flag && key.use <= use) add(key);
     flags->config_option =
         app.add_option("--config", flags->config_path, "settings from a YAML file (docs/settings.md)")
             ->type_name("FILE")
@@ -79,6 +122,13 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgumen
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->group(k_settings_group);
+    flags->foreign_variables = use == Use::serving;
+    if (use == Use::serving) {
+        app.add_option("--profile", flags->profile, profiles_help())->type_name("NAME")->group(k_settings_group);
+        app.add_option("--modelfile", flags->modelfile, "settings from an Ollama Modelfile")
+            ->type_name("FILE")
+            ->group(k_settings_group);
+    }
     app.add_flag("--print-config", flags->print_config, "print the settings in force as YAML, and end")
         ->group(k_settings_group);
     return flags;
@@ -86,7 +136,9 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgumen
 
 Expected<int> with_model(const ModelFlags& flags,
                          const std::function<Expected<int>(const ModelChoice&)>& body) {
-    Expected<Settings> settings = load_settings(sources_of(flags));
+    const Expected<Sources> sources = sources_of(flags);
+    if (!sources) return sources.error();
+    Expected<Settings> settings = load_settings(*sources);
     if (!settings) return settings.error();
     if (flags.print_config) {
         write_out(settings_yaml(*settings));
@@ -94,6 +146,7 @@ Expected<int> with_model(const ModelFlags& flags,
     }
     if (const Status s = check_memory_settings(*settings); !s) return s.error();
     if (const Status s = check_serving_settings(*settings); !s) return s.error();
+    if (const Status s = check_kept_layers(*settings); !s) return s.error();
     if (!settings->has("model.path"))
         return Error{Code::invalid, "no model is named",
                      "Give the GGUF file as an argument, or as model.path in --config."};

@@ -32,6 +32,8 @@ struct ModelFlags {
     std::string config_path;
     std::vector<std::string> assignments;
     bool print_config = false;
+    std::string profile, modelfile;  // of `serve`; "": none
+    bool foreign_variables = false;  // OLLAMA_* count
     struct Flag {
         const Key* key;
         CLI::Option* option;
@@ -43,8 +45,9 @@ struct ModelFlags {
     CLI::Option* config_option = nullptr;
 };
 
-// How a command is told its model: by the argument MODEL, or by --model where its argument is something else.
-enum class ModelArgument { positional, flag };
+// How a command is told its model: by the argument MODEL, by --model where its argument is something else, or by
+// either.
+enum class ModelArgument { positional, flag, either };
 
 std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use,
                                             ModelArgument argument = ModelArgument::positional);

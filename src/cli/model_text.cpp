@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/read_text.h"
+#include "cli/kept_layers.h"
 #include "gguf/gguf.h"
 
 namespace ft::cli {
@@ -65,7 +66,8 @@ Expected<ModelText> load_model_text(const ModelChoice& choice, TemplateUse use) 
     text.settings = choice.settings;
     Expected<Gguf> file = Gguf::open(choice.path);
     if (!file) return file.error();
-    Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(*file);
+    Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(
+        *file, choice.settings.has("model.tokenizer") ? choice.settings.text("model.tokenizer") : "");
     if (!tokenizer) return tokenizer.error();
     text.tokenizer = std::move(*tokenizer);
     const bool there = choice.settings.has("model.template") || file->has("tokenizer.chat_template");
@@ -75,6 +77,8 @@ Expected<ModelText> load_model_text(const ModelChoice& choice, TemplateUse use) 
         text.chat_template = std::move(*chat_template);
     }
     take_advice(text.settings, *file);
+    for (const FileNote& note : file_notes(choice.settings, *file, choice.path))
+        log_line(note.loud ? "warn" : "model", note.text);
     const Expected<std::string> name = file->get_string("general.name", "");
     text.name = name && !name->empty() ? *name : std::filesystem::path(choice.path).filename().string();
     Expected<RequestDefaults> defaults = request_defaults(text.settings, *text.tokenizer);

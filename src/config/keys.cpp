@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/sampling_keys.h"
+#include "config/server_keys.h"
 
 namespace ft {
 
@@ -18,12 +19,41 @@ constexpr Key k_first_keys[] = {
      .help = "the model's GGUF file; of a split model any part. The argument MODEL comes before it",
      .example = "~/models/model-q4_k_m.gguf"},
     {.section = "model",
+     .name = "quant",
+     .kind = Kind::text,
+     .use = Use::loading,
+     .help = "how the file is expected to be quantised; another file is used all the same, with a warning",
+     .example = "q4_k_m"},
+    {.section = "model",
+     .name = "keep_fp16_layers",
+     .kind = Kind::list,
+     .use = Use::loading,
+     .help = "layers that are expected to have 16 bits and more in the file (router, norm, embed); where they "
+             "have less, a warning says so",
+     .example = R"(["router", "norm", "embed"])"},
+    {.section = "model",
+     .name = "tokenizer",
+     .kind = Kind::path,
+     .use = Use::loading,
+     .help = "the tokenizer.json of the model's makers, to use in place of the vocabulary in the file",
+     .example = "~/models/tokenizer.json"},
+    {.section = "model",
      .name = "template",
      .kind = Kind::path,
      .flag = "--template",
      .value_name = "FILE",
      .help = "a Jinja chat template to use in place of the model's own",
      .example = "~/models/chat.jinja"},
+
+    {.section = "model",
+     .name = "served_model_name",
+     .kind = Kind::text,
+     .use = Use::serving,
+     .flag = "--served-model-name",
+     .value_name = "NAME",
+     .help = "the name that a server's answers and lists carry; without one it is the file's, less .gguf. "
+             "Requests may use any name",
+     .example = "local-moe"},
 
     {.section = "memory",
      .name = "ram_budget",
@@ -317,7 +347,7 @@ constexpr auto joined(const Key (&... lists)[N]) {
     return all;
 }
 
-constexpr auto k_keys = joined(k_first_keys, k_sampling_keys);
+constexpr auto k_keys = joined(k_first_keys, k_sampling_keys, k_server_keys);
 
 }  // namespace
 

@@ -19,10 +19,9 @@ namespace ft {
 // list: texts. A file gives them as a YAML list, the other ways as one text or as a JSON list of texts.
 enum class Kind { number, integer, boolean, choice, text, path, list };
 
-// Which commands take the row's flag: all that load a model, or only those that answer prompts. The other
-// ways (file,
-// --set, environment) work everywhere.
-enum class Use { loading, answering };
+// Which commands take the row's flag: all that load a model, those of them that answer prompts, or only
+// `serve`. The other ways (file, --set, environment) work everywhere.
+enum class Use { loading, answering, serving };
 
 struct Key {
     const char* section;

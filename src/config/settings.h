@@ -25,6 +25,13 @@ struct Sources {
         std::string text;
     };
     std::vector<Flag> flags = {};
+    // What the user asked for by another name, a profile say: weaker than all of the above, in this order.
+    struct Preset {
+        std::string origin;  // "--profile chat"
+        std::string key;     // "kv_cache.max_context"
+        std::string text;
+    };
+    std::vector<Preset> presets = {};
 };
 
 // The FREETOKEN_* variables of this process.

@@ -77,7 +77,9 @@ bool Scheduler::State::start_first(Lane lane, std::optional<Lane> passed) {
 
 // From where it was parked, else from what is kept of others.
 bool Scheduler::State::give_memory(Choice& choice, int64_t n_position) {
-    choice.sequence = choice.parked ? store->start_empty(n_position) : store->start(choice.ids, n_position);
+    // An embedding needs the states of all positions, so nothing of others can stand for them.
+    const bool empty = choice.parked || choice.request().embed;
+    choice.sequence = empty ? store->start_empty(n_position) : store->start(choice.ids, n_position);
     if (!choice.sequence) return false;
     if (choice.parked) {
         SequenceMemory& memory = choice.sequence->memory;
@@ -85,6 +87,8 @@ bool Scheduler::State::give_memory(Choice& choice, int64_t n_position) {
         else memory.state.clear();
         choice.parked.reset();
     }
+    if (choice.request().embed && choice.sequence->n_past == 0)
+        choice.hidden.assign(static_cast<size_t>(engine.model->hp().n_embd), 0.0);
     return true;
 }
 

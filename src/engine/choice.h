@@ -47,6 +47,7 @@ struct Choice {
     Sampler sampler;
     AnswerText text;
     TokenLogprobs logprobs;
+    std::vector<double> hidden;                         // embed: the sum over the positions that were fed
     std::vector<int64_t> borders;                       // where state is kept, rising; recurrent layers only
     std::unique_ptr<SequenceStore::Sequence> sequence;  // nothing: it waits
     std::optional<Parking::Place> parked;  // where it lies meanwhile, with its first n_parked ids

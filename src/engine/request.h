@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct Request {
     std::vector<int32_t> end_ids;
     Lane lane = Lane::interactive;
     int n_choices = 1;                // answers to the one prompt
+    bool embed = false;  // what the prompt means is asked for, and no answer: see RequestOwner::on_embedding
     std::optional<int> top_logprobs;  // nothing: no logprobs; N: of each token, and of the N likeliest ones
 
     // The tokens of end_ids are never drawn, so that only max_tokens, the context or a stop text ends the
@@ -57,6 +59,8 @@ struct RequestRecord {
     uint64_t expert_hits = 0;                  // uses of experts that were in RAM
     uint64_t expert_misses = 0;                // uses that waited for the drive
     uint64_t expert_bytes = 0;                 // read from the drive for them
+    double expert_wait_ms = 0;                 // in which its steps could not compute for want of them
+    double expert_worst_ms = 0;                // the longest such time of one step
     int parked = 0;                            // how often it gave up its pages and came back
     FinishReason finish = FinishReason::stop;  // of the choice that ended last
 };
@@ -85,6 +89,9 @@ class RequestOwner {
  public:
     virtual ~RequestOwner() = default;
     virtual void on_token(const TokenEvent& token) = 0;
+    // For a request with `embed`, in place of tokens: the mean over the prompt's positions of the hidden states
+    // after the last layer and its norm [n_embd], added up in the order of positions.
+    virtual void on_embedding(std::span<const float>) {}
     virtual void on_end(const ChoiceEnd& end) = 0;
     virtual void on_done(const RequestRecord& record) = 0;
 };

@@ -51,6 +51,7 @@ struct Scheduler::State {
     void lay_out();
     Status forward();
     void advance();
+    void tell_embedding(Choice& choice);
     void keep_beginning(Choice& choice);
     void draw_all();
     void accept(Choice& choice, std::span<const float> of);

@@ -84,7 +84,8 @@ Status Scheduler::State::forward() {
     return done;
 }
 
-// All rows of a step ask for experts together: each request is told its rows' share.
+// All rows of a step ask for experts together: each request is told its rows' share, and waits as long as
+// all.
 void Scheduler::State::count_experts(const CacheStats& stats) {
     const uint64_t all = step_ids.size();
     for (size_t n = 0; n < order.size(); n++) {
@@ -93,6 +94,8 @@ void Scheduler::State::count_experts(const CacheStats& stats) {
         record.expert_hits += stats.hits * rows / all;
         record.expert_misses += stats.misses * rows / all;
         record.expert_bytes += stats.bytes_read * rows / all;
+        record.expert_wait_ms += stats.wait_seconds * 1e3;
+        record.expert_worst_ms = std::max(record.expert_worst_ms, stats.wait_seconds * 1e3);
     }
 }
 
@@ -107,7 +110,13 @@ void Scheduler::State::advance() {
         choice.sequence->n_past += slices[n].count;
         if (choice.drawn == 0) prompt += static_cast<uint64_t>(slices[n].count);
         keep_beginning(choice);
+        if (choice.request().embed)
+            engine.model->add_hidden(*engine.ops, slices[n].first, slices[n].count, choice.hidden);
         if (choice.pending() > 0) continue;
+        if (choice.request().embed) {
+            tell_embedding(choice);
+            continue;
+        }
         const int64_t from = slices[n].first + slices[n].count - 1, to = static_cast<int64_t>(drawing.size());
         if (from != to) std::copy_n(x.row(from), x.cols, x.row(to));
         drawing.push_back(order[n]);
@@ -116,6 +125,14 @@ void Scheduler::State::advance() {
     engine.activity->generated_tokens += static_cast<uint64_t>(step_ids.size()) - prompt;
     const std::lock_guard lock(mutex);
     counters.prompt_tokens += prompt;
+}
+
+void Scheduler::State::tell_embedding(Choice& choice) {
+    std::vector<float> mean;
+    for (const double sum : choice.hidden)
+        mean.push_back(static_cast<float>(sum / static_cast<double>(choice.n_prompt())));
+    choice.ticket->owner->on_embedding(mean);
+    end(choice, FinishReason::stop);
 }
 
 void Scheduler::State::keep_beginning(Choice& choice) {
@@ -186,6 +203,8 @@ void Scheduler::State::publish() {
     counters.running = lanes.running();
     const PagePool& pool = store->pool();
     counters.kv_bytes = static_cast<uint64_t>(pool.n_page()) * pool.page_bytes();
+    counters.pages = static_cast<uint64_t>(pool.n_page());
+    counters.pages_cached = static_cast<uint64_t>(store->tree().n_page());
     counters.pages_used = static_cast<uint64_t>(pool.n_page() - pool.n_free());
     counters.kv_bytes_planned = engine.plan.kv_bytes;
     counters.parked_files = parking.n_file();

@@ -178,6 +178,13 @@ Status Model::forward(Ops& ops, std::span<const Slice> slices, std::span<const i
     return {};
 }
 
+void Model::add_hidden(Ops& ops, int64_t first, int64_t count, std::span<double> sum) const {
+    const View2<float> x = ops.activity().x, h = ops.activity().h.first(count);
+    ops.rms_norm({x.row(first), count, x.cols, x.stride}, output_norm_, h);
+    for (int64_t row = 0; row < count; row++)
+        for (size_t i = 0; i < sum.size(); i++) sum[i] += static_cast<double>(h.row(row)[i]);
+}
+
 void Model::head(Ops& ops, int64_t first, View2<float> out) const {
     const View2<float> x = ops.activity().x, h = ops.activity().h.first(out.rows);
     ops.rms_norm({x.row(first), out.rows, x.cols, x.stride}, output_norm_, h);

@@ -16,4 +16,15 @@ StringList::StringList(const Value& value) : bytes_(value.bytes) {
     }
 }
 
+StringList::StringList(std::span<const std::string> texts) {
+    begins_.reserve(texts.size());
+    for (const std::string& text : texts) {
+        char length[sizeof(uint64_t)];
+        store(length, static_cast<uint64_t>(text.size()));
+        bytes_.append(length, sizeof length);
+        begins_.push_back(bytes_.size());
+        bytes_ += text;
+    }
+}
+
 }  // namespace ft

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ class StringList {
     StringList() = default;
     // `value` is an array of strings; the strings end with the first that is cut.
     explicit StringList(const Value& value);
+    explicit StringList(std::span<const std::string> texts);
 
     size_t size() const { return begins_.size(); }
     std::string_view operator[](size_t i) const {

@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/read_text.h"
 #include "text/byte_alphabet.h"
 #include "text/char_fallback.h"
 #include "text/end_tokens.h"
+#include "text/tokenizer_json.h"
 #include "text/utf8.h"
 
 namespace ft {
 
 namespace {
+
+constexpr uint64_t k_largest_tokenizer_json = uint64_t{256} << 20;
 
 std::unique_ptr<Encoder> make_encoder(const Vocabulary& vocabulary) {
     switch (vocabulary.model) {
@@ -40,9 +44,14 @@ SpecialTokens special_tokens(const Vocabulary& v, bool control) {
 
 }  // namespace
 
-Expected<std::unique_ptr<Tokenizer>> Tokenizer::load(const Gguf& file) {
+Expected<std::unique_ptr<Tokenizer>> Tokenizer::load(const Gguf& file, const std::string& tokenizer_json) {
     auto vocabulary = read_vocabulary(file);
     if (!vocabulary) return vocabulary.error();
+    if (!tokenizer_json.empty()) {
+        const Expected<std::string> text = read_text(tokenizer_json, k_largest_tokenizer_json);
+        if (!text) return text.error().within("model.tokenizer");
+        if (Status s = take_tokenizer_json(*vocabulary, *text, tokenizer_json); !s) return s.error();
+    }
     return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(*vocabulary)));
 }
 

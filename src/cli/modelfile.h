@@ -1,0 +1,23 @@
+// Ollama's Modelfile: FROM, PARAMETER and SYSTEM become settings, weaker than what the user says elsewhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace ft::cli {
+
+struct Modelfile {
+    std::vector<Sources::Preset> presets;
+    std::vector<std::string> notes;  // what has no meaning here, a sentence each
+};
+
+// path: names the file in errors; a FROM that is relative is so to its folder. Errors name the line: an instruction
+// or parameter that is not known, a TEMPLATE (its language is Go's), an ADAPTER.
+Expected<Modelfile> parse_modelfile(std::string_view text, const std::string& path);
+
+Expected<Modelfile> read_modelfile(const std::string& path);
+
+}  // namespace ft::cli

@@ -1,0 +1,50 @@
+#include "cli/modelfile.h"
+
+#include <gtest/gtest.h>
+
+namespace ft::cli {
+
+namespace {
+
+constexpr const char* k_text = R"(# a comment
+FROM ./model.gguf
+PARAMETER num_ctx 4096
+PARAMETER num_predict -1
+parameter temperature 0.6
+PARAMETER stop "User:"
+PARAMETER stop <|end|>
+PARAMETER num_gpu 99
+SYSTEM """Answer
+briefly."""
+LICENSE "Apache-2.0"
+)";
+
+TEST(Modelfile, BecomesSettings) {
+    const auto got = parse_modelfile(k_text, "/models/Modelfile");
+    ASSERT_TRUE(got) << got.error().sentence();
+    const auto settings = load_settings({.presets = got->presets});
+    ASSERT_TRUE(settings) << settings.error().sentence();
+    EXPECT_EQ(settings->text("model.path"), "/models/model.gguf");
+    EXPECT_EQ(settings->integer("kv_cache.max_context"), 4096);
+    EXPECT_FALSE(settings->given("inference.max_tokens"));
+    EXPECT_EQ(settings->number("inference.temperature"), 0.6);
+    EXPECT_EQ(settings->list("inference.stop"), (std::vector<std::string>{"User:", "<|end|>"}));
+    EXPECT_EQ(settings->text("inference.system"), "Answer\nbriefly.");
+    EXPECT_EQ(settings->origin("kv_cache.max_context"), "/models/Modelfile line 3");
+    ASSERT_EQ(got->notes.size(), 1u);
+    EXPECT_NE(got->notes[0].find("num_gpu"), std::string::npos);
+}
+
+TEST(Modelfile, RefusalsNameTheLine) {
+    for (const char* text : {"\nTEMPLATE \"{{ .Prompt }}\"", "\nADAPTER x", "\nSYSTEM \"\"\"never closed\nx",
+                             "\nPARAMETER num_ctxx 1", "\nNONSENSE x", "\nFROM"}) {
+        const auto got = parse_modelfile(text, "Modelfile");
+        ASSERT_FALSE(got) << text;
+        EXPECT_NE(got.error().what.find("Modelfile line"), std::string::npos) << got.error().what;
+    }
+    EXPECT_FALSE(read_modelfile("/nowhere/Modelfile"));
+}
+
+}  // namespace
+
+}  // namespace ft::cli

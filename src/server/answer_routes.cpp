@@ -1,0 +1,49 @@
+// The routes that the model answers.
+#include <ctime>
+
+#include "server/json_body.h"
+#include "server/routes.h"
+#include "server/service.h"
+
+namespace ft {
+
+namespace {
+
+// The lane that the header names; an error where it is none.
+Expected<std::optional<Lane>> lane_of(const WebRequest& request) {
+    const std::string_view name = request.header("x-freetoken-lane");
+    if (name.empty()) return std::optional<Lane>();
+    if (name == "interactive") return std::optional(Lane::interactive);
+    if (name == "batch") return std::optional(Lane::batch);
+    return Error{Code::invalid,
+                 fmt::format("the header X-FreeToken-Lane takes interactive or batch, not {}", printable(name)),
+                 ""};
+}
+
+void take_call(Endpoint endpoint, Service& service, Visit visit) {
+    const Expected<std::optional<Lane>> lane = lane_of(visit.request);
+    if (!lane) return refuse(visit, {.message = lane.error().sentence(), .param = "X-FreeToken-Lane"});
+    const auto body = parse_json(visit.request.body);
+    if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
+    visit.request.body = {};
+    ParsedEndpoint parsed = parse_endpoint(endpoint, *body, service.model(),
+                                           {.id = visit.id,
+                                            .created = std::time(nullptr),
+                                            .model = service.options().info.name,
+                                            .fingerprint = service.options().fingerprint});
+    if (!parsed.call) return refuse(visit, parsed.error);
+    std::vector<Request>& requests = parsed.call->call.requests;
+    if (*lane)
+        for (Request& request : requests) request.lane = **lane;
+    if (const std::optional<ApiError> error = service.busy(requests.size())) return refuse(visit, *error);
+    service.go(std::move(visit), std::move(*parsed.call));
+}
+
+}  // namespace
+
+void answer_endpoint(Endpoint endpoint, Service& service, Visit visit) {
+    service.work(std::move(visit),
+                 [endpoint, &service](Visit taken) { take_call(endpoint, service, std::move(taken)); });
+}
+
+}  // namespace ft

@@ -1,0 +1,268 @@
+#include "server/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "server/routes.h"
+
+namespace ft {
+
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+const std::string k_demo = FREETOKEN_SOURCE_DIR "/models/freetoken-demo-q4_k_m.gguf";
+
+bool comes_true(const std::function<bool()>& holds) {
+    const Seconds until = now_seconds() + 20;
+    while (!holds() && now_seconds() < until) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return holds();
+}
+
+// A client without a socket. One lock stands for the connections' thread.
+class FakeClient : public Responder {
+ public:
+    void send(WebReply whole) override {
+        const std::lock_guard lock(thread());
+        reply = std::move(whole);
+        over = true;
+    }
+    void begin(WebReply head) override {
+        const std::lock_guard lock(thread());
+        reply = std::move(head);
+    }
+    void write(std::string bytes) override {
+        const std::lock_guard lock(thread());
+        reply.body += bytes;
+    }
+    void finish() override { over = true; }
+    void on_gone(std::function<void()> fn) override { gone = std::move(fn); }
+    void on_quiet(std::function<void()>) override {}
+    void run(std::function<void()> fn) override {
+        const std::lock_guard lock(thread());
+        fn();
+    }
+    void vanish() {
+        const std::lock_guard lock(thread());
+        gone();
+    }
+    bool has(std::string_view text) {
+        const std::lock_guard lock(thread());
+        return reply.body.find(text) != std::string::npos;
+    }
+    std::string_view header(std::string_view name) {
+        for (const WebHeader& header : reply.headers)
+            if (header.name == name) return header.value;
+        return {};
+    }
+    static std::recursive_mutex& thread() {
+        static std::recursive_mutex mutex;
+        return mutex;
+    }
+
+    WebReply reply;
+    std::function<void()> gone;
+    std::atomic<bool> over{false};
+};
+
+class ServiceTest : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        Expected<Gguf> file = Gguf::open(k_demo);
+        ASSERT_TRUE(file);
+        auto tokenizer = Tokenizer::load(*file);
+        ASSERT_TRUE(tokenizer);
+        tokenizer_ = std::move(*tokenizer);
+        auto parsed = ChatTemplate::parse(*file->get_string("tokenizer.chat_template"));
+        ASSERT_TRUE(parsed);
+        template_ = std::move(*parsed);
+        auto defaults = request_defaults(Settings(), *tokenizer_);
+        ASSERT_TRUE(defaults);
+        defaults_ = std::move(*defaults);
+    }
+    void make(const std::string& keys_file = "", size_t max_waiting = 100) {
+        auto keys = ApiKeys::load(keys_file);
+        ASSERT_TRUE(keys);
+        keys_ = std::move(*keys);
+        service_ = std::make_unique<Service>(ServiceOptions{.info = {.name = "demo"},
+                                                            .fingerprint = "test",
+                                                            .version = "0",
+                                                            .max_waiting = max_waiting,
+                                                            .cors_origins = {"http://app.example"}},
+                                             engine_, *keys_, *tokenizer_, &*template_, defaults_);
+        callbacks_ = service_->callbacks();
+    }
+    void load() {
+        engine_.start(
+            [](const EngineThread::Progress& progress) {
+                LoadOptions options;
+                options.model_path = k_demo;
+                options.threads = 2;
+                options.n_ctx = 4096;
+                options.steps.batch_size = 3;
+                options.progress = progress;
+                return Engine::load(options);
+            },
+            *tokenizer_, {.batch_size = 3, .interactive_slots = 1}, [](const Engine&) {});
+        ASSERT_TRUE(comes_true([&] { return engine_.state() == EngineThread::State::ready; }));
+    }
+    std::shared_ptr<FakeClient> ask(WebRequest request) {
+        const auto client = std::make_shared<FakeClient>();
+        const std::lock_guard lock(FakeClient::thread());
+        if (auto refused = callbacks_.admit(request)) client->send(std::move(*refused));
+        else callbacks_.handle(std::move(request), client);
+        return client;
+    }
+    std::shared_ptr<FakeClient> get(std::string path) { return ask({.method = "GET", .path = std::move(path)}); }
+    std::shared_ptr<FakeClient> post(std::string path, std::string body, std::vector<WebHeader> headers = {}) {
+        return ask({.method = "POST", .path = std::move(path), .headers = std::move(headers), .body = std::move(body)});
+    }
+    std::shared_ptr<FakeClient> answered(std::shared_ptr<FakeClient> client) {
+        EXPECT_TRUE(comes_true([&] { return client->over.load(); }));
+        return client;
+    }
+    void TearDown() override {
+        if (service_) service_->stop_work();
+        engine_.stop();
+    }
+
+    std::unique_ptr<Tokenizer> tokenizer_;
+    std::optional<ChatTemplate> template_;
+    RequestDefaults defaults_;
+    std::unique_ptr<ApiKeys> keys_;
+    EngineThread engine_;
+    std::unique_ptr<Service> service_;
+    HttpCallbacks callbacks_;
+};
+
+constexpr const char* k_long = R"({"prompt": "A story", "max_tokens": 4000, "ignore_eos": true, "stream": true})";
+
+TEST_F(ServiceTest, SaysThatTheModelIsBeingLoaded) {
+    make();
+    const auto health = get("/health");
+    EXPECT_EQ(health->reply.status, 503);
+    EXPECT_EQ(Json::parse(health->reply.body)["status"], "loading");
+    EXPECT_NE(health->header("Retry-After"), "");
+    EXPECT_EQ(get("/health/live")->reply.status, 200);
+    const auto early = post("/generate", R"({"prompt": "x"})");
+    EXPECT_EQ(early->reply.status, 503);
+    EXPECT_NE(early->header("Retry-After"), "");
+    load();
+    EXPECT_EQ(get("/health")->reply.status, 200);
+}
+
+TEST_F(ServiceTest, AsksForAKeyInTheWordsOfTheDialect) {
+    const std::string path = ::testing::TempDir() + "service_test_keys";
+    std::ofstream(path) << "right\n";
+    make(path);
+    std::filesystem::remove(path);
+    EXPECT_EQ(get("/health")->reply.status, 503);  // not 401
+    EXPECT_EQ(get("/metrics")->reply.status, 200);
+    EXPECT_EQ(get("/v1/stats")->reply.status, 401);
+    EXPECT_EQ(get("/nothing")->reply.status, 401);
+    const auto openai = post("/v1/chat/completions", "{}");
+    EXPECT_EQ(openai->reply.status, 401);
+    EXPECT_TRUE(Json::parse(openai->reply.body)["error"].is_object());
+    EXPECT_EQ(Json::parse(post("/v1/messages", "{}")->reply.body)["error"]["type"], "authentication_error");
+    EXPECT_TRUE(Json::parse(post("/api/chat", "{}")->reply.body)["error"].is_string());
+    for (const WebHeader& key : {WebHeader{"authorization", "Bearer right"}, WebHeader{"x-api-key", "right"}})
+        EXPECT_EQ(post("/generate", "{}", {key})->reply.status, 503) << key.name;
+    EXPECT_EQ(post("/generate", "{}", {{"authorization", "Bearer wrong"}})->reply.status, 401);
+}
+
+TEST_F(ServiceTest, KnowsItsRoutes) {
+    make();
+    EXPECT_EQ(get("/nothing")->reply.status, 404);
+    EXPECT_EQ(get("/generate")->reply.status, 405);
+    EXPECT_EQ(ask({.method = "DELETE", .path = "/health"})->reply.status, 405);
+    for (const Route& route : routes())
+        EXPECT_EQ(find_route(route.method, route.path), &route) << route.method << " " << route.path;
+}
+
+TEST_F(ServiceTest, OnlyPagesThatMayAskGetTheHeaders) {
+    make();
+    const auto from = [&](const char* origin) {
+        return ask({.method = "OPTIONS", .path = "/generate", .headers = {{"origin", origin}}});
+    };
+    EXPECT_EQ(from("http://app.example")->header("Access-Control-Allow-Origin"), "http://app.example");
+    EXPECT_THAT(std::string(from("http://app.example")->header("Access-Control-Allow-Methods")), HasSubstr("POST"));
+    EXPECT_EQ(from("http://evil.example")->header("Access-Control-Allow-Origin"), "");
+}
+
+TEST_F(ServiceTest, AnswersWholeAndAsAStream) {
+    make();
+    load();
+    const std::string asked = R"({"prompt": "What is a router?", "max_tokens": 12, "temperature": 0, "ignore_eos": true)";
+    const auto whole = answered(post("/generate", asked + "}", {{"x-request-id", "mine"}}));
+    EXPECT_EQ(whole->reply.status, 200);
+    EXPECT_EQ(whole->header("X-Request-Id"), "mine");
+    const Json body = Json::parse(whole->reply.body);
+    EXPECT_TRUE(body["text"].is_string());
+    EXPECT_EQ(body["timings"]["predicted_n"], 12);
+    const auto stream = answered(post("/generate", asked + R"(, "stream": true})"));
+    EXPECT_EQ(stream->reply.content_type, "text/event-stream");
+    EXPECT_EQ(stream->header("X-Accel-Buffering"), "no");
+    EXPECT_THAT(stream->reply.body, HasSubstr("data: "));
+    const Json ring = Json::parse(get("/v1/requests")->reply.body)["requests"];
+    EXPECT_EQ(ring.size(), 2u);
+    EXPECT_EQ(ring[0]["x_request_id"], "mine");
+    EXPECT_THAT(get("/metrics")->reply.body, HasSubstr("vllm:generation_tokens_total{model_name=\"demo\"} 24"));
+}
+
+TEST_F(ServiceTest, RefusesWhatIsWrongBesideTheFields) {
+    make();
+    load();
+    EXPECT_EQ(answered(post("/generate", "{"))->reply.status, 400);
+    const auto lane = answered(post("/generate", R"({"prompt": "x"})", {{"x-freetoken-lane", "fast"}}));
+    EXPECT_EQ(lane->reply.status, 400);
+    EXPECT_THAT(lane->reply.body, HasSubstr("X-FreeToken-Lane"));
+}
+
+TEST_F(ServiceTest, AClientThatVanishesFreesItsSlot) {
+    make();
+    load();
+    const auto client = post("/generate", k_long);
+    EXPECT_TRUE(comes_true([&] { return client->has("data: "); }));
+    EXPECT_EQ(engine_.counters().running, 1);
+    client->vanish();
+    EXPECT_TRUE(comes_true([&] { return engine_.counters().running == 0; }));
+    EXPECT_TRUE(comes_true([&] { return service_->now().scheduler.done == 1; }));
+}
+
+TEST_F(ServiceTest, MoreThanMayWaitAreTurnedAway) {
+    make("", 1);
+    load();
+    std::vector<std::shared_ptr<FakeClient>> clients;
+    for (int i = 0; i < 2; i++) clients.push_back(post("/generate", k_long));
+    EXPECT_TRUE(comes_true([&] { return engine_.counters().running == 2; }));
+    clients.push_back(post("/generate", k_long));
+    EXPECT_TRUE(comes_true([&] { return engine_.counters().waiting == 1; }));
+    const auto turned_away = answered(post("/generate", k_long));
+    EXPECT_EQ(turned_away->reply.status, 429);
+    EXPECT_NE(turned_away->header("Retry-After"), "");
+    for (const auto& client : clients) client->vanish();
+    EXPECT_TRUE(comes_true([&] { return engine_.counters().running == 0; }));
+}
+
+TEST_F(ServiceTest, DrainsAndThenEndsWhatIsLeft) {
+    make();
+    load();
+    const auto quick = post("/generate", R"({"prompt": "x", "max_tokens": 5, "stream": true})");
+    const auto endless = post("/generate", k_long);
+    EXPECT_TRUE(comes_true([&] { return endless->has("data: "); }));
+    service_->drain(0.5);
+    EXPECT_TRUE(quick->over && endless->over);
+    EXPECT_FALSE(quick->has("\"error\""));
+    EXPECT_TRUE(endless->has("\"error\""));
+    EXPECT_EQ(get("/health")->reply.status, 503);
+    EXPECT_EQ(post("/generate", k_long)->reply.status, 503);
+}
+
+}  // namespace
+
+}  // namespace ft

@@ -1,0 +1,126 @@
+// The routes that turn texts into ids and back, with nothing computed by the model.
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "server/event_lines.h"
+#include "server/json_body.h"
+#include "server/json_fields.h"
+#include "server/routes.h"
+#include "server/service.h"
+#include "text/utf8.h"
+
+namespace ft {
+
+namespace {
+
+using TextJson = nlohmann::ordered_json;
+
+std::optional<TextJson> body_of(const Visit& visit) {
+    Expected<TextJson> body = parse_json(visit.request.body);
+    if (!body) refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
+    else if (!body->is_object()) refuse(visit, {.message = "the body is no JSON object."});
+    else return std::optional<TextJson>(std::in_place, std::move(*body));
+    return std::nullopt;
+}
+
+// Reads a body on a work thread, and answers with what `make` makes of it; an error that `make` sets instead.
+using Make = TextJson (*)(Service& service, const TextJson& body, std::optional<ApiError>& error);
+
+void answer_with(Service& service, Visit visit, Make make) {
+    service.work(std::move(visit), [&service, make](const Visit& taken) {
+        const std::optional<TextJson> body = body_of(taken);
+        if (!body) return;
+        std::optional<ApiError> error;
+        const TextJson made = make(service, *body, error);
+        if (error) refuse(taken, *error);
+        else answer_json(taken, made);
+    });
+}
+
+TextJson tokens_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+    JsonFields fields(body, error);
+    const std::optional<std::string> content = fields.text("content");
+    if (!content && !error) fields.fail("content", "content is missing: the text whose ids are wanted.");
+    const bool add_special = fields.boolean("add_special").value_or(false);
+    const bool parse_special = fields.boolean("parse_special").value_or(true);
+    const bool with_pieces = fields.boolean("with_pieces").value_or(false);
+    if (error) return {};
+    const Tokenizer& tokenizer = service.model().tokenizer;
+    TextJson tokens = TextJson::array();
+    for (const int32_t id : tokenizer.encode(*content, {.special = parse_special, .add_special = add_special})) {
+        if (!with_pieces) {
+            tokens.push_back(id);
+            continue;
+        }
+        std::string piece;
+        tokenizer.append_bytes(id, true, piece);
+        tokens.push_back({{"id", id}, {"piece", mend_utf8(piece)}});
+    }
+    return {{"tokens", std::move(tokens)}};
+}
+
+TextJson content_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+    JsonFields fields(body, error);
+    const Tokenizer& tokenizer = service.model().tokenizer;
+    const TextJson* tokens = fields.find("tokens");
+    if (!tokens) fields.fail("tokens", "tokens is missing: a list of ids.");
+    std::vector<int32_t> ids;
+    if (tokens && !tokens->is_array()) fields.expected("tokens", "a list of ids", *tokens);
+    if (error) return {};
+    for (const TextJson& id : *tokens) {
+        if (!id.is_number_integer() || id < 0 || id >= tokenizer.vocab_size()) {
+            fields.expected("tokens", fmt::format("ids below {}", tokenizer.vocab_size()), id);
+            return {};
+        }
+        ids.push_back(id.get<int32_t>());
+    }
+    return {{"content", mend_utf8(tokenizer.decode(ids))}};
+}
+
+// What the model would be fed for a body of `endpoint`.
+std::optional<OpenAiCall> call_of(Service& service, Endpoint endpoint, const TextJson& body,
+                                  std::optional<ApiError>& error) {
+    ParsedEndpoint parsed = parse_endpoint(endpoint, body, service.model(), {.model = service.options().info.name});
+    if (parsed.call) return std::move(parsed.call->call);
+    error = std::move(parsed.error);
+    return std::nullopt;
+}
+
+TextJson prompt_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+    const auto call = call_of(service, Endpoint::chat, body, error);
+    if (error) return {};
+    return {{"prompt", call->prompt_text}};
+}
+
+TextJson chat_ids(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+    const auto call = call_of(service, Endpoint::chat, body, error);
+    if (error) return {};
+    return {{"token_ids", call->requests.front().prompt}};
+}
+
+TextJson completion_ids(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+    const auto call = call_of(service, Endpoint::completions, body, error);
+    if (error) return {};
+    TextJson prompts = TextJson::array();
+    for (const Request& request : call->requests) prompts.push_back({{"token_ids", request.prompt}});
+    return prompts;
+}
+
+TextJson count_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+    const auto call = call_of(service, Endpoint::anthropic_messages, body, error);
+    if (error) return {};
+    return {{"input_tokens", call->requests.front().prompt.size()}};
+}
+
+}  // namespace
+
+void answer_tokenize(Service& service, Visit visit) { answer_with(service, std::move(visit), &tokens_of); }
+void answer_detokenize(Service& service, Visit visit) { answer_with(service, std::move(visit), &content_of); }
+void answer_apply_template(Service& service, Visit visit) { answer_with(service, std::move(visit), &prompt_of); }
+void answer_render_chat(Service& service, Visit visit) { answer_with(service, std::move(visit), &chat_ids); }
+void answer_render_completion(Service& service, Visit visit) {
+    answer_with(service, std::move(visit), &completion_ids);
+}
+void answer_count_tokens(Service& service, Visit visit) { answer_with(service, std::move(visit), &count_of); }
+
+}  // namespace ft

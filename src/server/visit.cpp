@@ -1,0 +1,39 @@
+#include "server/visit.h"
+
+#include <nlohmann/json.hpp>
+
+#include "server/event_lines.h"
+
+namespace ft {
+
+namespace {
+
+constexpr const char* k_busy_seconds = "1";     // until a queue has likely moved
+constexpr const char* k_absent_seconds = "5";  // until a model is loaded, or another server has taken over
+
+}  // namespace
+
+WebReply dressed(const Visit& visit, WebReply reply) {
+    reply.headers.insert(reply.headers.end(), visit.headers.begin(), visit.headers.end());
+    return reply;
+}
+
+void answer(const Visit& visit, WebReply reply) {
+    visit.responder->send(dressed(visit, std::move(reply)));
+}
+
+void answer_json(const Visit& visit, const nlohmann::ordered_json& body) {
+    answer(visit, {.body = json_line(body)});
+}
+
+void refuse(const Visit& visit, const ApiError& error) { answer(visit, refusal(visit.dialect, error)); }
+
+WebReply refusal(Dialect dialect, const ApiError& error) {
+    WebReply reply{.status = error.status, .body = error_body(dialect, error)};
+    if (error.status == 401) reply.headers.push_back({"WWW-Authenticate", "Bearer"});
+    if (error.status == 429) reply.headers.push_back({"Retry-After", k_busy_seconds});
+    if (error.status == 503) reply.headers.push_back({"Retry-After", k_absent_seconds});
+    return reply;
+}
+
+}  // namespace ft

@@ -32,34 +32,39 @@ constexpr Seconds k_ctl_seconds = 10;
 Expected<const Question*> question_of(const std::string& name) {
     for (const Question& question : k_questions)
         if (question.name == name) return &question;
-    return Error{Code::invalid, name.empty() ? std::string("ctl needs a question") : fmt::format("ctl: {} is no question", printable(name)),
+    return Error{Code::invalid,
+                 name.empty() ? std::string("ctl needs a question")
+                              : fmt::format("ctl: {} is no question", printable(name)),
                  "There are health, stats, requests and cache."};
 }
 
 // The first key of the file, as a header.
 Expected<std::vector<WebHeader>> key_headers(const std::string& path) {
     if (path.empty()) return std::vector<WebHeader>{};
-    const Expected<std::string> text = read_text(path, uint64_t{1} << 20);
+    const Expected<std::string> text = ft::read_text(path, uint64_t{1} << 20);
     if (!text) return text.error().within("--key-file");
     const std::string key = text->substr(0, text->find_first_of("\r\n"));
     return std::vector<WebHeader>{{"Authorization", "Bearer " + key}};
 }
 
-Expected<int> ask(const CtlFlags& flags) {
+Expected<int> ask_server(const CtlFlags& flags) {
     const Expected<const Question*> question = question_of(flags.what);
     if (!question) return question.error();
     const Expected<WebAddress> address = web_address(flags.server);
     if (!address) return address.error().within("--server");
     const Expected<std::vector<WebHeader>> headers = key_headers(flags.key_file);
     if (!headers) return headers.error();
-    const Expected<WebReply> reply = http_get(*address, std::string((*question)->path), *headers, k_ctl_seconds);
+    const Expected<WebReply> reply =
+        http_get(*address, std::string((*question)->path), *headers, k_ctl_seconds);
     if (!reply) return reply.error();
     const auto body = nlohmann::ordered_json::parse(reply->body, nullptr, false);
     if (body.is_discarded())
-        return Error{Code::not_found, fmt::format("{} answers {}, but not in JSON", printable(flags.server), reply->status),
+        return Error{Code::not_found,
+                     fmt::format("{} answers {}, but not in JSON", printable(flags.server), reply->status),
                      "Is that `freetoken serve`?"};
     if (reply->status == 401)
-        return Error{Code::invalid, fmt::format("{} needs a key", printable(flags.server)), "Name it by --key-file."};
+        return Error{Code::invalid, fmt::format("{} needs a key", printable(flags.server)),
+                     "Name it by --key-file."};
     const std::string member((*question)->member);
     const bool part = !member.empty() && body.contains(member);
     write_out(json_text(part ? body[member] : body, 2));
@@ -71,10 +76,13 @@ Expected<int> ask(const CtlFlags& flags) {
 
 Action define_ctl(CLI::App& app) {
     const auto flags = std::make_shared<CtlFlags>();
-    app.add_option("what", flags->what, "health, stats, requests, or cache")->type_name("health|stats|requests|cache");
-    app.add_option("--server", flags->server, "where it listens (default: http://127.0.0.1:8080)")->type_name("URL");
-    app.add_option("--key-file", flags->key_file, "a file whose first line is a key of the server")->type_name("FILE");
-    return [=] { return ask(*flags); };
+    app.add_option("what", flags->what, "health, stats, requests, or cache")
+        ->type_name("health|stats|requests|cache");
+    app.add_option("--server", flags->server, "where it listens (default: http://127.0.0.1:8080)")
+        ->type_name("URL");
+    app.add_option("--key-file", flags->key_file, "a file whose first line is a key of the server")
+        ->type_name("FILE");
+    return [=] { return ask_server(*flags); };
 }
 
 }  // namespace ft::cli

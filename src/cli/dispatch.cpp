@@ -139,7 +139,8 @@ Status check_file_names(const Command& command, const CLI::App& app) {
 
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
     DefinedCommand defined = define_command(command);
-    std::vector<std::string> reversed = split_empty_values(command.foreign_flags ? in_our_words(words) : words);
+    std::vector<std::string> reversed =
+        split_empty_values(command.foreign_flags ? in_our_words(words) : words);
     std::reverse(reversed.begin(), reversed.end());  // the parser takes its words from the back
     try {
         defined.app->parse(std::move(reversed));

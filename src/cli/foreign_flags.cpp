@@ -20,10 +20,10 @@ enum class Turn {
 };
 // How its value is read.
 enum class Taken {
-    none,      // the flag has no value
+    none,  // the flag has no value
     as_it_is,
-    count,     // 32k is 32768; 0 and less leave ours in force
-    kv_type,   // f32 and bf16 become f16
+    count,    // 32k is 32768; 0 and less leave ours in force
+    kv_type,  // f32 and bf16 become f16
 };
 
 struct ForeignFlag {
@@ -47,7 +47,10 @@ constexpr ForeignFlag k_flags[] = {
     {{"--temperature", "", ""}, Turn::flag, Taken::as_it_is, "--temp"},
     {{"--chat-template-file", "--chat-template", ""}, Turn::flag, Taken::as_it_is, "--template"},
     {{"-np", "--parallel", "--max-num-seqs"}, Turn::setting, Taken::count, "inference.batch_size"},
-    {{"-ub", "--ubatch-size", "--max-num-batched-tokens"}, Turn::setting, Taken::count, "inference.step_tokens"},
+    {{"-ub", "--ubatch-size", "--max-num-batched-tokens"},
+     Turn::setting,
+     Taken::count,
+     "inference.step_tokens"},
     {{"-ctk", "--cache-type-k", ""}, Turn::setting, Taken::kv_type, "kv_cache.quant_k"},
     {{"-ctv", "--cache-type-v", ""}, Turn::setting, Taken::kv_type, "kv_cache.quant_v"},
     {{"--kv-cache-dtype", "", ""}, Turn::setting, Taken::kv_type, "kv_cache.quant"},
@@ -62,28 +65,46 @@ constexpr ForeignFlag k_flags[] = {
     {{"--moe-cache-mib", "", ""}, Turn::passed, Taken::as_it_is, k_placed},
     {{"-sm", "--split-mode", ""}, Turn::passed, Taken::as_it_is, k_placed},
     {{"-mg", "--main-gpu", ""}, Turn::passed, Taken::as_it_is, k_placed},
-    {{"--gpu-memory-utilization", "", ""}, Turn::passed, Taken::as_it_is,
+    {{"--gpu-memory-utilization", "", ""},
+     Turn::passed,
+     Taken::as_it_is,
      "a card's share is memory.gpu_vram_budget, in GiB"},
-    {{"--cpu-offload-gb", "", ""}, Turn::passed, Taken::as_it_is, "RAM for the model is memory.ram_budget, in GiB"},
-    {{"--swap-space", "", ""}, Turn::passed, Taken::as_it_is,
+    {{"--cpu-offload-gb", "", ""},
+     Turn::passed,
+     Taken::as_it_is,
+     "RAM for the model is memory.ram_budget, in GiB"},
+    {{"--swap-space", "", ""},
+     Turn::passed,
+     Taken::as_it_is,
      "experts that RAM cannot hold are read from the model's file, or from memory.swap_dir"},
     {{"-tp", "--tensor-parallel-size", ""}, Turn::passed, Taken::as_it_is, k_one_machine},
-    {{"--data-parallel-size", "-dp", "--pipeline-parallel-size"}, Turn::passed, Taken::as_it_is, k_one_machine},
+    {{"--data-parallel-size", "-dp", "--pipeline-parallel-size"},
+     Turn::passed,
+     Taken::as_it_is,
+     k_one_machine},
     {{"--enable-expert-parallel", "", ""}, Turn::passed, Taken::none, k_one_machine},
     {{"--jinja", "", ""}, Turn::passed, Taken::none, k_always},
     {{"-cb", "--cont-batching", ""}, Turn::passed, Taken::none, k_always},
     {{"--metrics", "--slots", ""}, Turn::passed, Taken::none, k_always},
-    {{"--no-mmap", "--mlock", "--direct-io"}, Turn::passed, Taken::none, "files are always read, never mapped"},
-    {{"--enable-prefix-caching", "--enable-chunked-prefill", "--enable-auto-tool-choice"}, Turn::passed,
-     Taken::none, k_always},
-    {{"--tool-call-parser", "--reasoning-parser", ""}, Turn::passed, Taken::as_it_is,
+    {{"--no-mmap", "--mlock", "--direct-io"},
+     Turn::passed,
+     Taken::none,
+     "files are always read, never mapped"},
+    {{"--enable-prefix-caching", "--enable-chunked-prefill", "--enable-auto-tool-choice"},
+     Turn::passed,
+     Taken::none,
+     k_always},
+    {{"--tool-call-parser", "--reasoning-parser", ""},
+     Turn::passed,
+     Taken::as_it_is,
      "the model's template decides it"},
     {{"--trust-remote-code", "--no-warmup", ""}, Turn::passed, Taken::none, "there is nothing of the kind"},
 };
 
 const ForeignFlag* find_flag(std::string_view name) {
     for (const ForeignFlag& flag : k_flags)
-        if (!name.empty() && std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) return &flag;
+        if (!name.empty() && std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end())
+            return &flag;
     return nullptr;
 }
 

@@ -1,5 +1,5 @@
-// Words that users of other programs type by habit: llama-server's and vLLM's flags, Ollama's variables. Each is
-// understood, or answered with our name for it.
+// Words that users of other programs type by habit: llama-server's and vLLM's flags, Ollama's variables. Each
+// is understood, or answered with our name for it.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct ForeignVariables {
     std::vector<Sources::Preset> presets;
     std::vector<std::string> notes;
 };
-// variables: names and values of the whole environment; others than OLLAMA_* are not looked at. Where a value makes
-// no sense, a note says so and nothing is set.
+// variables: names and values of the whole environment; others than OLLAMA_* are not looked at. Where a value
+// makes no sense, a note says so and nothing is set.
 ForeignVariables translate_variables(const std::vector<std::pair<std::string, std::string>>& variables);
 
 // The OLLAMA_* variables of this process.

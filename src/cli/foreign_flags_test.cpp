@@ -12,22 +12,23 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(ForeignFlags, ALlamaServerLineWorksAsTyped) {
-    const Translated got = translate_flags({"-m",  "x.gguf", "-c",   "8192", "-ngl", "99", "--n-cpu-moe", "14",
-                                            "-ctk", "q8_0",  "-ctv", "bf16", "-fa",  "on", "-t", "12", "-b", "2048",
-                                            "-ub",  "512",   "-np",  "3",    "--jinja", "--port", "8080"});
-    EXPECT_THAT(got.words,
-                ElementsAre("-m", "x.gguf", "--ctx", "8192", "--set", "kv_cache.quant_k=q8_0", "--set",
-                            "kv_cache.quant_v=f16", "--set", "inference.flash_attn=true", "--threads", "12",
-                            "--set", "inference.step_tokens=512", "--set", "inference.batch_size=3", "--port",
-                            "8080"));
+    const Translated got =
+        translate_flags({"-m",   "x.gguf", "-c",   "8192", "-ngl",    "99",     "--n-cpu-moe", "14", "-ctk",
+                         "q8_0", "-ctv",   "bf16", "-fa",  "on",      "-t",     "12",          "-b", "2048",
+                         "-ub",  "512",    "-np",  "3",    "--jinja", "--port", "8080"});
+    EXPECT_THAT(got.words, ElementsAre("-m", "x.gguf", "--ctx", "8192", "--set", "kv_cache.quant_k=q8_0",
+                                       "--set", "kv_cache.quant_v=f16", "--set", "inference.flash_attn=true",
+                                       "--threads", "12", "--set", "inference.step_tokens=512", "--set",
+                                       "inference.batch_size=3", "--port", "8080"));
     ASSERT_EQ(got.notes.size(), 4u);
     EXPECT_THAT(got.notes[0], HasSubstr("-ngl"));
     EXPECT_THAT(got.notes[0], HasSubstr("freetoken plan"));
 }
 
 TEST(ForeignFlags, AVllmLineToo) {
-    const Translated got = translate_flags({"--max-model-len=32k", "--kv-cache-dtype", "fp8_e4m3",
-                                            "--gpu-memory-utilization", "0.9", "--enable-expert-parallel", "x.gguf"});
+    const Translated got =
+        translate_flags({"--max-model-len=32k", "--kv-cache-dtype", "fp8_e4m3", "--gpu-memory-utilization",
+                         "0.9", "--enable-expert-parallel", "x.gguf"});
     EXPECT_THAT(got.words, ElementsAre("--ctx", "32768", "--set", "kv_cache.quant=fp8", "x.gguf"));
     EXPECT_EQ(got.notes.size(), 2u);
 }

@@ -20,7 +20,8 @@ struct KeptLayer {
     std::string_view why;
 };
 constexpr KeptLayer k_kept[] = {
-    {"router", Role::router, true, "tokens go to the wrong experts, and text loses its thread. Use a file whose router is F16 or F32"},
+    {"router", Role::router, true,
+     "tokens go to the wrong experts, and text loses its thread. Use a file whose router is F16 or F32"},
     {"norm", Role::norms, true, "every layer suffers. Use a file whose norms are F32"},
     {"embed", Role::embedding, false, "most files have it so, and answers change little"},
 };
@@ -61,17 +62,18 @@ std::vector<FileNote> file_notes(const Settings& settings, const Gguf& file, con
     const std::string name = std::filesystem::path(path).filename().string();
     const std::string quantisation = quantisation_name(file);
     if (settings.has("model.quant") && !same_name(settings.text("model.quant"), quantisation))
-        notes.push_back({true, fmt::format("model.quant is {}, but {} is {}", printable(settings.text("model.quant")),
-                                           name, quantisation)});
+        notes.push_back({true, fmt::format("model.quant is {}, but {} is {}",
+                                           printable(settings.text("model.quant")), name, quantisation)});
     const std::vector<TensorInfo>& tensors = file.tensors();
     const std::vector<Role> roles = roles_of(tensors, std::numeric_limits<int64_t>::max());
     for (const std::string& kept_name : settings.list("model.keep_fp16_layers")) {
         const KeptLayer* kept = find_kept(kept_name);
         for (size_t i = 0; kept && i < tensors.size(); i++) {
             if (roles[i] != kept->role || is_wide(tensors[i].type)) continue;
-            notes.push_back({kept->loud, fmt::format("model.keep_fp16_layers names {}, but in {} '{}' is {}: {}",
-                                                     kept_name, name, tensors[i].name,
-                                                     tensor_type_name(tensors[i].type), kept->why)});
+            notes.push_back(
+                {kept->loud,
+                 fmt::format("model.keep_fp16_layers names {}, but in {} '{}' is {}: {}", kept_name, name,
+                             tensors[i].name, tensor_type_name(tensors[i].type), kept->why)});
             break;
         }
     }

@@ -51,7 +51,8 @@ CLI::Option* add_flag_of(CLI::App& app, ModelFlags::Flag& flag) {
 std::string profiles_help() {
     std::string text = "a named set of settings, weaker than all others:";
     for (const Profile& profile : profiles())
-        text += fmt::format("{} {} ({})", &profile == profiles().data() ? "" : ",", profile.name, profile.purpose);
+        text += fmt::format("{} {} ({})", &profile == profiles().data() ? "" : ",", profile.name,
+                            profile.purpose);
     return text;
 }
 
@@ -124,7 +125,9 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgumen
         ->group(k_settings_group);
     flags->foreign_variables = use == Use::serving;
     if (use == Use::serving) {
-        app.add_option("--profile", flags->profile, profiles_help())->type_name("NAME")->group(k_settings_group);
+        app.add_option("--profile", flags->profile, profiles_help())
+            ->type_name("NAME")
+            ->group(k_settings_group);
         app.add_option("--modelfile", flags->modelfile, "settings from an Ollama Modelfile")
             ->type_name("FILE")
             ->group(k_settings_group);

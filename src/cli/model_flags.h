@@ -45,8 +45,8 @@ struct ModelFlags {
     CLI::Option* config_option = nullptr;
 };
 
-// How a command is told its model: by the argument MODEL, by --model where its argument is something else, or by
-// either.
+// How a command is told its model: by the argument MODEL, by --model where its argument is something else, or
+// by either.
 enum class ModelArgument { positional, flag, either };
 
 std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use,

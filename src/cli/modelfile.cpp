@@ -71,7 +71,8 @@ class ModelfileParser {
             if (Status taken = take(in_capitals(name), value); !taken) return taken.error();
         }
         if (!stops_.empty())
-            out_.presets.push_back({fmt::format("{} PARAMETER stop", path_), "inference.stop", list_text(stops_)});
+            out_.presets.push_back(
+                {fmt::format("{} PARAMETER stop", path_), "inference.stop", list_text(stops_)});
         return std::move(out_);
     }
 
@@ -100,7 +101,8 @@ class ModelfileParser {
         std::string text(value.substr(k_triple.size()));
         while (text.find(k_triple) == std::string::npos) {
             if (rest_.empty())
-                return wrong(fmt::format("the quotes of line {} are never closed", begun), "Write \"\"\" after the text.");
+                return wrong(fmt::format("the quotes of line {} are never closed", begun),
+                             "Write \"\"\" after the text.");
             text += '\n';
             text += next_line();
         }
@@ -119,8 +121,9 @@ class ModelfileParser {
         }
         if (name == "LICENSE" || name == "REQUIRES") return {};
         if (name == "TEMPLATE")
-            return wrong("TEMPLATE is written in Go's template language",
-                         "Leave it out: the model's own template is used. Another, in Jinja, is model.template.");
+            return wrong(
+                "TEMPLATE is written in Go's template language",
+                "Leave it out: the model's own template is used. Another, in Jinja, is model.template.");
         if (name == "ADAPTER" || name == "MESSAGE")
             return wrong(fmt::format("{} is not offered", name), "Leave it out.");
         return wrong(fmt::format("{} is no instruction of a Modelfile", printable(name)),
@@ -138,8 +141,9 @@ class ModelfileParser {
 
     Status take_parameter(std::string_view line) {
         const auto [name, value] = first_word(line);
-        const auto known = std::find_if(std::begin(k_parameters), std::end(k_parameters),
-                                        [&, wanted = name](const ModelfileParameter& p) { return p.name == wanted; });
+        const auto known =
+            std::find_if(std::begin(k_parameters), std::end(k_parameters),
+                         [&, wanted = name](const ModelfileParameter& p) { return p.name == wanted; });
         if (known == std::end(k_parameters))
             return wrong(fmt::format("PARAMETER {} is not known", printable(name)), "");
         if (known->key.empty()) {
@@ -149,7 +153,8 @@ class ModelfileParser {
         const Expected<std::string> text = text_of(value);
         if (!text) return text.error();
         if (known->key == "inference.stop") stops_.push_back(*text);
-        else if (known->key != "inference.max_tokens" || !text->starts_with('-'))  // -1: what there is room for
+        else if (known->key != "inference.max_tokens" ||
+                 !text->starts_with('-'))  // -1: what there is room for
             out_.presets.push_back({origin(), std::string(known->key), *text});
         return {};
     }
@@ -168,7 +173,7 @@ Expected<Modelfile> parse_modelfile(std::string_view text, const std::string& pa
 }
 
 Expected<Modelfile> read_modelfile(const std::string& path) {
-    const Expected<std::string> text = read_text(path, k_largest_modelfile);
+    const Expected<std::string> text = ft::read_text(path, k_largest_modelfile);
     if (!text) return text.error().within("--modelfile");
     return parse_modelfile(*text, path);
 }

@@ -30,8 +30,8 @@ namespace {
 constexpr Seconds k_look_at_signals = 0.2;  // between two looks at what else may have ended the server
 constexpr Seconds k_last_writes = 3;        // for what is answered but not yet sent
 
-// SIGTERM and SIGINT end the server, SIGHUP reads its keys again. All threads leave them to the main one, which
-// takes them one by one.
+// SIGTERM and SIGINT end the server, SIGHUP reads its keys again. All threads leave them to the main one,
+// which takes them one by one.
 class ServerSignals {
  public:
     ServerSignals() {
@@ -59,10 +59,11 @@ Status check_access(const Settings& settings) {
     if (is_this_machine(host) || settings.has("server.api_keys_file") ||
         settings.boolean("server.allow_without_keys"))
         return {};
-    return Error{Code::invalid,
-                 fmt::format("server.host: {} is open to other machines, and no key is needed", printable(host)),
-                 "Name a file of keys by server.api_keys_file, or set server.allow_without_keys: true where "
-                 "everybody who reaches the port may use the model."};
+    return Error{
+        Code::invalid,
+        fmt::format("server.host: {} is open to other machines, and no key is needed", printable(host)),
+        "Name a file of keys by server.api_keys_file, or set server.allow_without_keys: true where "
+        "everybody who reaches the port may use the model."};
 }
 
 std::string served_name(const Settings& settings, const std::string& path) {
@@ -81,20 +82,19 @@ Expected<ServedModelInfo> model_info(std::string name, const std::string& path) 
     const Summary summary = summarise(*file);
     const std::string text = summary.chat_template.value_or("");
     const Expected<int64_t> width = file->get_int(summary.architecture + ".embedding_length", 0);
-    return ServedModelInfo{
-        .name = std::move(name),
-        .created = modified(path),
-        .digest = "",
-        .bytes = static_cast<int64_t>(summary.tensor_bytes),
-        .parameters = static_cast<int64_t>(summary.total_parameters),
-        .quantisation = summary.quantisation,
-        .architecture = summary.architecture,
-        .trained_context = summary.context_length.value_or(0),
-        .template_text = text,
-        .embedding_length = width ? *width : 0,
-        .vocabulary = summary.vocab_size.value_or(0),
-        .tools = text.find("tools") != std::string::npos,
-        .thinking = text.find("<think>") != std::string::npos};
+    return ServedModelInfo{.name = std::move(name),
+                           .created = modified(path),
+                           .digest = "",
+                           .bytes = static_cast<int64_t>(summary.tensor_bytes),
+                           .parameters = static_cast<int64_t>(summary.total_parameters),
+                           .quantisation = summary.quantisation,
+                           .architecture = summary.architecture,
+                           .trained_context = summary.context_length.value_or(0),
+                           .template_text = text,
+                           .embedding_length = width ? *width : 0,
+                           .vocabulary = summary.vocab_size.value_or(0),
+                           .tools = text.find("tools") != std::string::npos,
+                           .thinking = text.find("<think>") != std::string::npos};
 }
 
 HttpOptions http_options(const Settings& settings) {
@@ -164,7 +164,8 @@ struct Serving {
 void Serving::load() {
     SchedulerOptions options = scheduler_options(choice.settings);
     // One call may bring several requests; that there are too many is said before they are handed over.
-    options.most_waiting = static_cast<size_t>(choice.settings.integer("server.max_waiting")) + k_most_prompts;
+    options.most_waiting =
+        static_cast<size_t>(choice.settings.integer("server.max_waiting")) + k_most_prompts;
     LoadOptions load = load_options(choice);
     load.steps.batch_size = options.batch_size;  // what the plan makes room for
     load.kv.pool_tokens = options.pool_tokens;
@@ -188,7 +189,8 @@ void Serving::reload_keys() {
 
 // Running answers may end, for a while; a second signal ends the wait.
 void Serving::end() {
-    log("serve", "stopping: answers under way may take {} s", choice.settings.integer("server.drain_timeout"));
+    log("serve", "stopping: answers under way may take {} s",
+        choice.settings.integer("server.drain_timeout"));
     http->end_keep_alive();
     std::atomic<bool> drained{false};
     std::thread drain([&] {

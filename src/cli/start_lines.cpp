@@ -14,10 +14,11 @@ std::string experts_line(const StartFacts& facts) {
                            facts.quantisation);
     const int64_t layers = facts.experts / facts.experts_per_layer;
     std::string text = fmt::format("active experts: {}/{}, shared layers: as in the file ({})",
-                                   facts.experts_in_ram / std::max<int64_t>(layers, 1), facts.experts_per_layer,
-                                   facts.quantisation);
+                                   facts.experts_in_ram / std::max<int64_t>(layers, 1),
+                                   facts.experts_per_layer, facts.quantisation);
     if (facts.experts_in_ram < facts.experts)
-        text += fmt::format(", on the drive: {} of {} experts", facts.experts - facts.experts_in_ram, facts.experts);
+        text += fmt::format(", on the drive: {} of {} experts", facts.experts - facts.experts_in_ram,
+                            facts.experts);
     return text;
 }
 
@@ -25,8 +26,9 @@ std::string experts_line(const StartFacts& facts) {
 
 std::vector<StartLine> start_lines(const StartFacts& facts) {
     return {
-        {"load", fmt::format("model loaded: {}, {:.2f}GB read in {:.1f} s, {} threads, {} kernels", facts.file,
-                             gib(facts.bytes_read), facts.load_seconds, facts.threads, facts.kernels)},
+        {"load",
+         fmt::format("model loaded: {}, {:.2f}GB read in {:.1f} s, {} threads, {} kernels", facts.file,
+                     gib(facts.bytes_read), facts.load_seconds, facts.threads, facts.kernels)},
         {"mem", fmt::format("CUDA context: 0.0GB, VRAM budget: 0.0GB (this version computes on the CPU), RAM "
                             "budget: {:.2f}GB, planned: {:.2f}GB",
                             gib(facts.ram_budget), gib(facts.ram_planned))},

@@ -28,8 +28,9 @@ constexpr Key k_first_keys[] = {
      .name = "keep_fp16_layers",
      .kind = Kind::list,
      .use = Use::loading,
-     .help = "layers that are expected to have 16 bits and more in the file (router, norm, embed); where they "
-             "have less, a warning says so",
+     .help =
+         "layers that are expected to have 16 bits and more in the file (router, norm, embed); where they "
+         "have less, a warning says so",
      .example = R"(["router", "norm", "embed"])"},
     {.section = "model",
      .name = "tokenizer",

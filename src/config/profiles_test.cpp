@@ -24,7 +24,8 @@ TEST(Profiles, AnUnknownOneIsRefusedWithTheNames) {
     const auto presets = profile_presets("fastest");
     ASSERT_FALSE(presets);
     const std::string said = presets.error().sentence();
-    for (const char* word : {"fastest", "chat", "batch", "long"}) EXPECT_NE(said.find(word), std::string::npos);
+    for (const char* word : {"fastest", "chat", "batch", "long"})
+        EXPECT_NE(said.find(word), std::string::npos);
 }
 
 }  // namespace

@@ -30,15 +30,17 @@ inline constexpr Key k_server_keys[] = {
      .name = "api_keys_file",
      .kind = Kind::path,
      .use = Use::serving,
-     .help = "a file of keys, one a line, of which every request must carry one (Authorization: Bearer KEY, or "
-             "x-api-key); read again on SIGHUP",
+     .help =
+         "a file of keys, one a line, of which every request must carry one (Authorization: Bearer KEY, or "
+         "x-api-key); read again on SIGHUP",
      .example = "~/freetoken-keys"},
     {.section = "server",
      .name = "allow_without_keys",
      .kind = Kind::boolean,
      .use = Use::serving,
      .fallback = "false",
-     .help = "true lets whoever reaches the port use the model, on addresses other than this machine's own too",
+     .help =
+         "true lets whoever reaches the port use the model, on addresses other than this machine's own too",
      .example = "false"},
     {.section = "server",
      .name = "cors_origins",
@@ -126,8 +128,9 @@ inline constexpr Key k_server_keys[] = {
      .least = 1,
      .most = 3600,
      .fallback = "15",
-     .help = "after so many quiet seconds a streamed answer sends a comment line, so that nobody between takes "
-             "it for dead",
+     .help =
+         "after so many quiet seconds a streamed answer sends a comment line, so that nobody between takes "
+         "it for dead",
      .example = "15"},
     {.section = "server",
      .name = "drain_timeout",

@@ -210,7 +210,8 @@ Expected<Settings> load_settings(const Sources& sources) {
         const Key* key = find_key(preset.key);
         check(key != nullptr, "a preset of a setting that is no row of the table");
         const std::string name = fmt::format("{}: {}", preset.origin, preset.key);
-        if (Status taken = assign(settings, *key, name, preset.text, preset.origin); !taken) return taken.error();
+        if (Status taken = assign(settings, *key, name, preset.text, preset.origin); !taken)
+            return taken.error();
     }
     if (sources.config_path)
         if (Status file = take_file(settings, *sources.config_path); !file) return file.error();

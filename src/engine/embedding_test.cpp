@@ -39,7 +39,8 @@ class EmbeddingTest : public ::testing::Test {
         return request;
     }
     // Of each request, all at once.
-    std::vector<std::shared_ptr<HeardEmbedding>> run(const SchedulerOptions& options, std::vector<Request> requests) {
+    std::vector<std::shared_ptr<HeardEmbedding>> run(const SchedulerOptions& options,
+                                                     std::vector<Request> requests) {
         auto scheduler = Scheduler::create(*engine_, *tokenizer_, options);
         EXPECT_TRUE(scheduler);
         std::vector<std::shared_ptr<HeardEmbedding>> heard;

@@ -37,7 +37,7 @@ struct Request {
     // wants the model's own never to end the answer (ignore_eos) calls ignore_end().
     std::vector<int32_t> end_ids;
     Lane lane = Lane::interactive;
-    int n_choices = 1;                // answers to the one prompt
+    int n_choices = 1;   // answers to the one prompt
     bool embed = false;  // what the prompt means is asked for, and no answer: see RequestOwner::on_embedding
     std::optional<int> top_logprobs;  // nothing: no logprobs; N: of each token, and of the N likeliest ones
 
@@ -89,8 +89,8 @@ class RequestOwner {
  public:
     virtual ~RequestOwner() = default;
     virtual void on_token(const TokenEvent& token) = 0;
-    // For a request with `embed`, in place of tokens: the mean over the prompt's positions of the hidden states
-    // after the last layer and its norm [n_embd], added up in the order of positions.
+    // For a request with `embed`, in place of tokens: the mean over the prompt's positions of the hidden
+    // states after the last layer and its norm [n_embd], added up in the order of positions.
     virtual void on_embedding(std::span<const float>) {}
     virtual void on_end(const ChoiceEnd& end) = 0;
     virtual void on_done(const RequestRecord& record) = 0;

@@ -45,9 +45,10 @@ struct SchedulerCounters {
     int waiting = 0;             // requests
     uint64_t kv_bytes = 0;       // of all pages
     uint64_t kv_bytes_planned = 0;
-    uint64_t pages = 0;         // of the pool
-    uint64_t pages_used = 0;    // of them by sequences and the prefix cache
-    uint64_t pages_cached = 0;  // of these by the prefix cache, which gives them back; a sequence may share some
+    uint64_t pages = 0;       // of the pool
+    uint64_t pages_used = 0;  // of them by sequences and the prefix cache
+    uint64_t pages_cached =
+        0;  // of these by the prefix cache, which gives them back; a sequence may share some
     uint64_t checkpoints = 0;   // states of recurrent layers that the prefix cache keeps
     uint64_t parked_files = 0;  // in park_dir
 };

@@ -9,10 +9,8 @@ bool Scheduler::State::step() {
     take_submitted();
     take_cancelled();
     admit();
-    if (running.empty()) {
-        publish();
-        return false;
-    }
+    publish();  // whoever is told of a first token finds its request among those that run
+    if (running.empty()) return false;
     plan_rows();
     if (options.overcommit) take_pages();
     lay_out();

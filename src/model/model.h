@@ -55,8 +55,8 @@ class Model {
     // nothing.
     Status forward(Ops& ops, std::span<const Slice> slices, std::span<const int32_t> ids,
                    const std::atomic<bool>* stop = nullptr) const;
-    // Adds the rows [first, first + count) of the residual stream, normed as for the head, to sum [n_embd], one after
-    // the other.
+    // Adds the rows [first, first + count) of the residual stream, normed as for the head, to sum [n_embd],
+    // one after the other.
     void add_hidden(Ops& ops, int64_t first, int64_t count, std::span<double> sum) const;
     // Logits of rows [first, first + out.rows) of the residual stream; out [rows, n_vocab].
     void head(Ops& ops, int64_t first, View2<float> out) const;

@@ -15,9 +15,9 @@ Expected<std::optional<Lane>> lane_of(const WebRequest& request) {
     if (name.empty()) return std::optional<Lane>();
     if (name == "interactive") return std::optional(Lane::interactive);
     if (name == "batch") return std::optional(Lane::batch);
-    return Error{Code::invalid,
-                 fmt::format("the header X-FreeToken-Lane takes interactive or batch, not {}", printable(name)),
-                 ""};
+    return Error{
+        Code::invalid,
+        fmt::format("the header X-FreeToken-Lane takes interactive or batch, not {}", printable(name)), ""};
 }
 
 void take_call(Endpoint endpoint, Service& service, Visit visit) {

@@ -13,8 +13,8 @@ namespace ft {
 
 class ApiKeys {
  public:
-    // path: "" where no key is needed. Blank lines and lines that begin with # are passed over. Errors: a file
-    // that cannot be read, or holds no key.
+    // path: "" where no key is needed. Blank lines and lines that begin with # are passed over. Errors: a
+    // file that cannot be read, or holds no key.
     static Expected<std::unique_ptr<ApiKeys>> load(std::string path);
 
     bool needed() const { return !path_.empty(); }

@@ -19,7 +19,10 @@ constexpr size_t k_texts_at_once = 8;
 class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
  public:
     LiveEmbedding(Visit visit, EmbeddingCall call, Service& service)
-        : visit_(std::move(visit)), service_(service), call_(std::move(call)), vectors_(call_.requests.size()) {}
+        : visit_(std::move(visit)),
+          service_(service),
+          call_(std::move(call)),
+          vectors_(call_.requests.size()) {}
 
     void start() {
         visit_.responder->on_gone([self = shared_from_this()] { self->give_up({}); });
@@ -52,8 +55,8 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
             if (over_ || next_ >= call_.requests.size()) return;
             number = next_++;
         }
-        const Expected<RequestId> id = service_.engine().submit(std::move(call_.requests[number]),
-                                                                std::make_shared<Text>(shared_from_this(), number));
+        const Expected<RequestId> id = service_.engine().submit(
+            std::move(call_.requests[number]), std::make_shared<Text>(shared_from_this(), number));
         if (!id) return give_up(api_error(id.error()));
         const std::lock_guard lock(mutex_);
         ids_.push_back(*id);
@@ -69,8 +72,9 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
         }
         if (!last) return submit_next();
         visit_.responder->run([self = shared_from_this()] {
-            answer_json(self->visit_, embedding_body(self->call_, self->vectors_, self->service_.options().info.name,
-                                                     now_seconds() - self->start_));
+            answer_json(self->visit_,
+                        embedding_body(self->call_, self->vectors_, self->service_.options().info.name,
+                                       now_seconds() - self->start_));
             log("request", "{} {}: {} texts, {} tokens, {:.1f} ms in all, queue included", self->visit_.id,
                 self->visit_.request.path, self->vectors_.size(), self->call_.n_tokens,
                 (now_seconds() - self->start_) * 1e3);
@@ -101,20 +105,26 @@ void take_embedding(EmbeddingRoute route, Service& service, Visit visit) {
     if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
     visit.request.body = {};
     const std::string& name = service.options().info.name;
-    ParsedEmbedding parsed = parse_embedding(route, *body, service.model(), service.options().info.embedding_length, name);
+    ParsedEmbedding parsed =
+        parse_embedding(route, *body, service.model(), service.options().info.embedding_length, name);
     if (!parsed.call) return refuse(visit, parsed.error);
     if (const std::optional<ApiError> error = service.busy(1)) return refuse(visit, *error);
     std::make_shared<LiveEmbedding>(std::move(visit), std::move(*parsed.call), service)->start();
 }
 
 void work_on(EmbeddingRoute route, Service& service, Visit visit) {
-    service.work(std::move(visit), [route, &service](Visit taken) { take_embedding(route, service, std::move(taken)); });
+    service.work(std::move(visit),
+                 [route, &service](Visit taken) { take_embedding(route, service, std::move(taken)); });
 }
 
 }  // namespace
 
-void answer_embeddings(Service& service, Visit visit) { work_on(EmbeddingRoute::openai, service, std::move(visit)); }
-void answer_ollama_embed(Service& service, Visit visit) { work_on(EmbeddingRoute::ollama, service, std::move(visit)); }
+void answer_embeddings(Service& service, Visit visit) {
+    work_on(EmbeddingRoute::openai, service, std::move(visit));
+}
+void answer_ollama_embed(Service& service, Visit visit) {
+    work_on(EmbeddingRoute::ollama, service, std::move(visit));
+}
 void answer_ollama_embeddings(Service& service, Visit visit) {
     work_on(EmbeddingRoute::ollama_single, service, std::move(visit));
 }

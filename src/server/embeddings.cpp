@@ -14,7 +14,9 @@ namespace {
 
 using EmbeddingJson = nlohmann::ordered_json;
 
-const char* field_of(EmbeddingRoute route) { return route == EmbeddingRoute::ollama_single ? "prompt" : "input"; }
+const char* field_of(EmbeddingRoute route) {
+    return route == EmbeddingRoute::ollama_single ? "prompt" : "input";
+}
 
 std::optional<std::vector<int32_t>> ids_of(const EmbeddingJson& list, int n_vocab) {
     std::vector<int32_t> ids;
@@ -37,8 +39,9 @@ void take_text(JsonFields& fields, const EmbeddingJson& text, const ServedModel&
     const auto n = static_cast<int64_t>(ids.size());
     if (n == 0) return fields.fail(name, fmt::format("{}: a text is empty.", name));
     if (n >= model.n_ctx && !cut)
-        return fields.fail(name, fmt::format("{}: a text has {} tokens, but the context has room for {}. Cut it.", name,
-                                             n, model.n_ctx - 1));
+        return fields.fail(
+            name, fmt::format("{}: a text has {} tokens, but the context has room for {}. Cut it.", name, n,
+                              model.n_ctx - 1));
     ids.resize(static_cast<size_t>(std::min(n, model.n_ctx - 1)));
     call.n_tokens += static_cast<int64_t>(ids.size());
     Request request = model.defaults.request;
@@ -57,7 +60,8 @@ void take_texts(JsonFields& fields, const ServedModel& model, bool cut, Embeddin
     const bool is_list = input->is_array() && !input->empty() && !input->front().is_number();
     if (!is_list) return take_text(fields, *input, model, cut, call);
     if (input->size() > k_most_texts)
-        return fields.fail(name, fmt::format("{} takes at most {} texts, not {}.", name, k_most_texts, input->size()));
+        return fields.fail(
+            name, fmt::format("{} takes at most {} texts, not {}.", name, k_most_texts, input->size()));
     for (const EmbeddingJson& text : *input)
         if (!fields.failed()) take_text(fields, text, model, cut, call);
 }
@@ -66,10 +70,11 @@ void check_name(JsonFields& fields, const std::string& served_name, std::optiona
     const std::optional<std::string> name = fields.text("model");
     if (!name && !error) return fields.fail("model", "model is missing.");
     if (name && !is_served_model(*name, served_name))
-        error = ApiError{.status = 404,
-                         .message = fmt::format("the model {} is not here, {} is.", printable(*name), served_name),
-                         .type = "not_found_error",
-                         .param = "model"};
+        error = ApiError{
+            .status = 404,
+            .message = fmt::format("the model {} is not here, {} is.", printable(*name), served_name),
+            .type = "not_found_error",
+            .param = "model"};
 }
 
 std::vector<float> of_length_one(const std::vector<float>& vector) {
@@ -112,11 +117,13 @@ ParsedEmbedding parse_embedding(EmbeddingRoute route, const EmbeddingJson& body,
     if (ollama) check_name(fields, served_name, error);
     const std::string format = fields.text("encoding_format").value_or("float");
     if (format != "float" && format != "base64")
-        fields.fail("encoding_format", fmt::format("encoding_format takes float or base64, not {}.", printable(format)));
+        fields.fail("encoding_format",
+                    fmt::format("encoding_format takes float or base64, not {}.", printable(format)));
     call.base64 = format == "base64";
     const auto dimensions = fields.integer("dimensions", 1, 1 << 20);
     if (dimensions && *dimensions != n_embd)
-        fields.fail("dimensions", fmt::format("dimensions is {}, but this model's vectors have {}.", *dimensions, n_embd));
+        fields.fail("dimensions",
+                    fmt::format("dimensions is {}, but this model's vectors have {}.", *dimensions, n_embd));
     const bool cut = ollama && fields.boolean("truncate").value_or(true);
     if (!error) take_texts(fields, model, cut, call);
     if (error) return {std::nullopt, std::move(*error)};

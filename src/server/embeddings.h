@@ -26,11 +26,12 @@ struct ParsedEmbedding {
     ApiError error;  // where there is no call
 };
 // n_embd: length of a vector. served_name: whose absence is Ollama's 404.
-ParsedEmbedding parse_embedding(EmbeddingRoute route, const nlohmann::ordered_json& body, const ServedModel& model,
-                                int64_t n_embd, const std::string& served_name);
+ParsedEmbedding parse_embedding(EmbeddingRoute route, const nlohmann::ordered_json& body,
+                                const ServedModel& model, int64_t n_embd, const std::string& served_name);
 
 // vectors: one for each request, as the engine gives them. seconds: that it took.
-nlohmann::ordered_json embedding_body(const EmbeddingCall& call, const std::vector<std::vector<float>>& vectors,
+nlohmann::ordered_json embedding_body(const EmbeddingCall& call,
+                                      const std::vector<std::vector<float>>& vectors,
                                       const std::string& served_name, double seconds);
 
 constexpr size_t k_most_texts = 2048;  // of one call

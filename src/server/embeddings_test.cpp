@@ -61,12 +61,14 @@ TEST_F(EmbeddingsTest, RefusalsNameTheField) {
 }
 
 TEST_F(EmbeddingsTest, OllamaCutsLongTextsAndKnowsNames) {
-    const ParsedEmbedding cut = parse(R"({"model": "local", "input": "0123456789abc"})", EmbeddingRoute::ollama);
+    const ParsedEmbedding cut =
+        parse(R"({"model": "local", "input": "0123456789abc"})", EmbeddingRoute::ollama);
     ASSERT_TRUE(cut.call);
     EXPECT_EQ(cut.call->n_tokens, 9);
     EXPECT_THAT(refused(R"({"model": "other", "input": "a"})", EmbeddingRoute::ollama), HasSubstr("404"));
-    EXPECT_THAT(refused(R"({"model": "local", "input": "0123456789abc", "truncate": false})", EmbeddingRoute::ollama),
-                HasSubstr("400"));
+    EXPECT_THAT(
+        refused(R"({"model": "local", "input": "0123456789abc", "truncate": false})", EmbeddingRoute::ollama),
+        HasSubstr("400"));
     EXPECT_TRUE(parse(R"({"model": "local", "prompt": "a"})", EmbeddingRoute::ollama_single).call);
 }
 

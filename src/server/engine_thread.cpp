@@ -14,18 +14,19 @@ EngineThread::~EngineThread() { stop(); }
 
 void EngineThread::start(Load load, const Tokenizer& tokenizer, const SchedulerOptions& options,
                          std::function<void(const Engine&)> on_ready) {
-    thread_ = std::thread([this, load = std::move(load), &tokenizer, options, on_ready = std::move(on_ready)] {
-        name_this_thread("ft-engine");
-        if (const Status prepared = prepare(load, tokenizer, options); !prepared) {
-            const std::lock_guard lock(mutex_);
-            failure_ = prepared.error();
-            state_.store(State::failed, std::memory_order_release);
-            return;
-        }
-        on_ready(*engine_);
-        state_.store(State::ready, std::memory_order_release);
-        take_steps();
-    });
+    thread_ =
+        std::thread([this, load = std::move(load), &tokenizer, options, on_ready = std::move(on_ready)] {
+            name_this_thread("ft-engine");
+            if (const Status prepared = prepare(load, tokenizer, options); !prepared) {
+                const std::lock_guard lock(mutex_);
+                failure_ = prepared.error();
+                state_.store(State::failed, std::memory_order_release);
+                return;
+            }
+            on_ready(*engine_);
+            state_.store(State::ready, std::memory_order_release);
+            take_steps();
+        });
 }
 
 Status EngineThread::prepare(const Load& load, const Tokenizer& tokenizer, const SchedulerOptions& options) {

@@ -79,7 +79,8 @@ void answer_requests(Service& service, Visit visit) {
 }
 
 void answer_metrics(Service& service, Visit visit) {
-    answer(visit, {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = service.metrics_text()});
+    answer(visit,
+           {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = service.metrics_text()});
 }
 
 }  // namespace ft

@@ -81,8 +81,8 @@ void LiveCall::start() {
     if (stream_ && call_.shape->content_type(true) == k_event_stream)
         visit_.responder->on_quiet([self = shared_from_this()] { self->ping(); });
     for (size_t i = 0; i < call_.call.requests.size(); i++) {
-        const Expected<RequestId> id = engine_.submit(std::move(call_.call.requests[i]),
-                                                      std::make_shared<Owner>(shared_from_this(), i));
+        const Expected<RequestId> id =
+            engine_.submit(std::move(call_.call.requests[i]), std::make_shared<Owner>(shared_from_this(), i));
         if (!id) {
             visit_.responder->run([self = shared_from_this(), i, error = api_error(id.error())] {
                 self->n_expected_ = i;
@@ -129,7 +129,9 @@ void LiveCall::drain() {
         for (Event& event : taken_) take(event, out);
         if (!out.empty()) tell(std::move(out));
     } catch (const std::exception& e) {  // of the JSON library, or no memory
-        fail({.status = 500, .message = fmt::format("the answer cannot be told: {}.", e.what()), .type = "server_error"});
+        fail({.status = 500,
+              .message = fmt::format("the answer cannot be told: {}.", e.what()),
+              .type = "server_error"});
     }
     taken_.clear();
     conclude();
@@ -160,8 +162,10 @@ void LiveCall::take_end(const Event& event, std::string& out) {
     if (answered_) return;
     if (event.error || event.reason == FinishReason::cancelled) {
         if (!out.empty()) tell(std::exchange(out, {}));
-        return fail(event.error ? api_error(*event.error)
-                                : ApiError{.status = 503, .message = "the answer was cancelled.", .type = "server_error"});
+        return fail(
+            event.error
+                ? api_error(*event.error)
+                : ApiError{.status = 503, .message = "the answer was cancelled.", .type = "server_error"});
     }
     const size_t choice = number_of(event);
     begin(out);
@@ -186,10 +190,10 @@ void LiveCall::begin(std::string& out) {
 void LiveCall::tell(std::string bytes) {
     if (head_sent_) return visit_.responder->write(std::move(bytes));
     head_sent_ = true;
-    visit_.responder->begin(dressed(
-        visit_, {.content_type = call_.shape->content_type(true),
-                 .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
-                 .body = std::move(bytes)}));
+    visit_.responder->begin(
+        dressed(visit_, {.content_type = call_.shape->content_type(true),
+                         .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
+                         .body = std::move(bytes)}));
 }
 
 // A comment line, so that nobody between takes the stream for dead while a long prompt is read.

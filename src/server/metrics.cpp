@@ -6,7 +6,7 @@ namespace ft {
 
 namespace {
 
-constexpr std::array k_request_bounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,  2.5,
+constexpr std::array k_request_bounds = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25,  0.5,   1.0,   2.5,
                                          5.0,   10.0, 20.0,  40.0, 80.0, 160.0, 640.0, 2560.0};
 constexpr std::array k_token_bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
                                        0.15,  0.2,    0.3,   0.5,  1.0,   2.5,  10.0};
@@ -24,7 +24,8 @@ std::string escaped(std::string_view text) {
 // Lines of the exposition format.
 class Exposition {
  public:
-    explicit Exposition(const std::string& model) : model_(fmt::format("model_name=\"{}\"", escaped(model))) {}
+    explicit Exposition(const std::string& model)
+        : model_(fmt::format("model_name=\"{}\"", escaped(model))) {}
 
     void family(std::string_view name, std::string_view type, std::string_view help) {
         text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
@@ -86,7 +87,8 @@ void write_state(Exposition& out, const MetricsNow& now) {
 
 void write_connections(Exposition& out, const HttpCounters& http) {
     out.one("freetoken_connections", "gauge", "connections that are open", as_double(http.connections));
-    out.one("freetoken_connections_total", "counter", "connections since the start", as_double(http.accepted));
+    out.one("freetoken_connections_total", "counter", "connections since the start",
+            as_double(http.accepted));
     out.one("freetoken_connections_refused_total", "counter", "connections beyond server.max_connections",
             as_double(http.over_limit));
     out.one("freetoken_slow_readers_dropped_total", "counter", "clients that did not read their streams",

@@ -62,9 +62,10 @@ TEST(Metrics, EveryLineIsOfTheFormatAndEveryFamilyHasAType) {
 TEST(Metrics, RoutersFindEveryNameOnce) {
     const std::string text = text_after_a_request();
     const std::string label = R"({model_name="a \"model\""})";
-    for (const char* name : {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc",
-                             "vllm:prompt_tokens_total", "vllm:generation_tokens_total",
-                             "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total"}) {
+    for (const char* name :
+         {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc",
+          "vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:prefix_cache_queries_total",
+          "vllm:prefix_cache_hits_total"}) {
         const size_t at = text.find("\n" + (name + label) + " ");
         ASSERT_NE(at, std::string::npos) << name;
         EXPECT_EQ(text.find("\n" + (name + label) + " ", at + 1), std::string::npos) << name;

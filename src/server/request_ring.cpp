@@ -80,7 +80,8 @@ std::string log_text(const RequestNote& note) {
     text += limit_text(r);
     if (r.expert_worst_ms > k_slow_swap_ms)
         text += fmt::format(
-            ", a step waited {:.0f} ms for the drive: see `freetoken doctor`, memory.swap_dir, memory.ram_budget",
+            ", a step waited {:.0f} ms for the drive: see `freetoken doctor`, memory.swap_dir, "
+            "memory.ram_budget",
             r.expert_worst_ms);
     return text;
 }

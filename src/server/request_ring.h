@@ -16,8 +16,8 @@ struct RequestNote {
     int64_t started = 0;         // seconds since 1970
     Lane lane = Lane::interactive;
     bool stream = false;
-    int status = 200;         // of HTTP; 499: the client went before the answer ended
-    std::string finish = {};  // "stop", "length", "cancelled", "error"
+    int status = 200;           // of HTTP; 499: the client went before the answer ended
+    std::string finish = {};    // "stop", "length", "cancelled", "error"
     RequestRecord record = {};  // of all its prompts
 };
 

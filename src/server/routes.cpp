@@ -12,7 +12,7 @@ void write_answer(Service& service, Visit visit) {
     answer_endpoint(endpoint, service, std::move(visit));
 }
 
-constexpr Route k_routes[] = {
+constexpr WebRoute k_routes[] = {
     {"GET", "/", Dialect::native, Needs::nothing, &answer_root},
     {"HEAD", "/", Dialect::native, Needs::nothing, &answer_root},
     {"GET", "/health", Dialect::native, Needs::nothing, &answer_health},
@@ -53,7 +53,7 @@ constexpr Route k_routes[] = {
     {"POST", "/v1/audio/*", Dialect::openai, Needs::key, &answer_not_offered},
 };
 
-bool has_path(const Route& route, std::string_view path) {
+bool has_path(const WebRoute& route, std::string_view path) {
     const std::string_view pattern = route.path;
     if (!pattern.ends_with('*')) return path == pattern;
     return path.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -61,10 +61,10 @@ bool has_path(const Route& route, std::string_view path) {
 
 }  // namespace
 
-std::span<const Route> routes() { return k_routes; }
+std::span<const WebRoute> routes() { return k_routes; }
 
-const Route* find_route(std::string_view method, std::string_view path) {
-    const auto found = std::find_if(std::begin(k_routes), std::end(k_routes), [&](const Route& route) {
+const WebRoute* find_route(std::string_view method, std::string_view path) {
+    const auto found = std::find_if(std::begin(k_routes), std::end(k_routes), [&](const WebRoute& route) {
         return route.method == method && has_path(route, path);
     });
     return found == std::end(k_routes) ? nullptr : &*found;
@@ -72,7 +72,7 @@ const Route* find_route(std::string_view method, std::string_view path) {
 
 ApiError no_route(std::string_view method, std::string_view path) {
     std::string others;
-    for (const Route& route : k_routes)
+    for (const WebRoute& route : k_routes)
         if (has_path(route, path)) others += fmt::format("{}{}", others.empty() ? "" : ", ", route.method);
     if (!others.empty())
         return {.status = 405,
@@ -85,7 +85,7 @@ ApiError no_route(std::string_view method, std::string_view path) {
 }
 
 Dialect dialect_of_path(std::string_view path) {
-    for (const Route& route : k_routes)
+    for (const WebRoute& route : k_routes)
         if (has_path(route, path)) return route.dialect;
     if (path.starts_with("/api/")) return Dialect::ollama;
     return path.starts_with("/v1/") ? Dialect::openai : Dialect::native;

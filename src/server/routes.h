@@ -17,7 +17,7 @@ enum class Needs {
     model,  // a key, and the model loaded
 };
 
-struct Route {
+struct WebRoute {
     const char* method;
     const char* path;  // with a * at the end: and all that begins so
     Dialect dialect;
@@ -25,8 +25,8 @@ struct Route {
     void (*answer)(Service& service, Visit visit);  // called on the connections' thread
 };
 
-std::span<const Route> routes();
-const Route* find_route(std::string_view method, std::string_view path);  // nullptr: none
+std::span<const WebRoute> routes();
+const WebRoute* find_route(std::string_view method, std::string_view path);  // nullptr: none
 // 404, or 405 where the path has other methods.
 ApiError no_route(std::string_view method, std::string_view path);
 // In whose words errors of a path are told, whether it exists or not.

@@ -37,8 +37,10 @@ Service::~Service() = default;
 
 HttpCallbacks Service::callbacks() {
     return {.admit = [this](const WebRequest& head) { return admit(head); },
-            .handle = [this](WebRequest request,
-                             std::shared_ptr<Responder> responder) { handle(std::move(request), std::move(responder)); },
+            .handle =
+                [this](WebRequest request, std::shared_ptr<Responder> responder) {
+                    handle(std::move(request), std::move(responder));
+                },
             .refuse =
                 [this](const WebRequest& head, int status, std::string_view what) {
                     return refused(head, {.status = status, .message = fmt::format("{}.", what)});
@@ -66,15 +68,17 @@ MetricsNow Service::now() const {
 
 const std::string* Service::allowed_origin(const WebRequest& head) const {
     const std::string_view origin = head.header("origin");
-    const auto found = std::find_if(options_.cors_origins.begin(), options_.cors_origins.end(),
-                                    [&](const std::string& allowed) { return allowed == "*" || allowed == origin; });
+    const auto found =
+        std::find_if(options_.cors_origins.begin(), options_.cors_origins.end(),
+                     [&](const std::string& allowed) { return allowed == "*" || allowed == origin; });
     return origin.empty() || found == options_.cors_origins.end() ? nullptr : &*found;
 }
 
 std::vector<WebHeader> Service::common_headers(const WebRequest& head) const {
     std::vector<WebHeader> headers;
     const std::string_view client_id = head.header("x-request-id");
-    if (!client_id.empty()) headers.push_back({"X-Request-Id", std::string(client_id.substr(0, k_longest_client_id))});
+    if (!client_id.empty())
+        headers.push_back({"X-Request-Id", std::string(client_id.substr(0, k_longest_client_id))});
     if (const std::string* origin = allowed_origin(head)) {
         headers.push_back({"Access-Control-Allow-Origin", *origin});
         headers.push_back({"Access-Control-Expose-Headers", "X-Request-Id, Retry-After"});
@@ -104,16 +108,18 @@ WebReply Service::refused(const WebRequest& head, const ApiError& error) {
 
 std::optional<WebReply> Service::admit(const WebRequest& head) {
     if (head.method == "OPTIONS") return std::nullopt;
-    const Route* route = find_route(head.method, head.path);
+    const WebRoute* route = find_route(head.method, head.path);
     if (!route || route->needs != Needs::nothing) {
         std::string_view key = bearer_key(head.header("authorization"));
         if (key.empty()) key = head.header("x-api-key");
         if (!keys_.accepts(key))
-            return refused(head, {.status = 401,
-                                  .message = key.empty() ? "this server needs a key: send it as Authorization: Bearer KEY."
-                                                         : "the key is not one of this server's.",
-                                  .type = "authentication_error",
-                                  .code = "invalid_api_key"});
+            return refused(
+                head,
+                {.status = 401,
+                 .message = key.empty() ? "this server needs a key: send it as Authorization: Bearer KEY."
+                                        : "the key is not one of this server's.",
+                 .type = "authentication_error",
+                 .code = "invalid_api_key"});
     }
     if (!route) return refused(head, no_route(head.method, head.path));
     if (route->needs != Needs::model) return std::nullopt;
@@ -129,20 +135,20 @@ std::optional<ApiError> Service::busy(size_t n_requests) {
     if (engine_.state() == EngineThread::State::failed) return unavailable("the model could not be loaded.");
     if (engine_.state() == EngineThread::State::loading)
         return unavailable(fmt::format("the model is being loaded: {:.0f} %.", 100 * engine_.progress()));
-    if (n_requests > 0 &&
-        static_cast<size_t>(engine_.counters().waiting) + n_requests > options_.max_waiting)
-        return ApiError{.status = 429,
-                        .message = fmt::format("{} requests are waiting, and server.max_waiting is {}. Try again.",
-                                               engine_.counters().waiting, options_.max_waiting),
-                        .type = "rate_limit_error",
-                        .code = "rate_limit_exceeded"};
+    if (n_requests > 0 && static_cast<size_t>(engine_.counters().waiting) + n_requests > options_.max_waiting)
+        return ApiError{
+            .status = 429,
+            .message = fmt::format("{} requests are waiting, and server.max_waiting is {}. Try again.",
+                                   engine_.counters().waiting, options_.max_waiting),
+            .type = "rate_limit_error",
+            .code = "rate_limit_exceeded"};
     return std::nullopt;
 }
 
 void Service::handle(WebRequest request, std::shared_ptr<Responder> responder) {
     Visit visit{.request = std::move(request), .responder = std::move(responder)};
     if (visit.request.method == "OPTIONS") return visit.responder->send(preflight(visit.request));
-    const Route* route = find_route(visit.request.method, visit.request.path);
+    const WebRoute* route = find_route(visit.request.method, visit.request.path);
     visit.headers = common_headers(visit.request);
     visit.dialect = route->dialect;
     visit.id = new_id();
@@ -156,9 +162,10 @@ void Service::work(Visit visit, std::function<void(Visit)> job) {
         try {
             job(visit);
         } catch (const std::exception& e) {  // of the JSON library, or no memory
-            refuse(visit, {.status = 500,
-                           .message = fmt::format("the request cannot be worked on: {}.", printable(e.what())),
-                           .type = "server_error"});
+            refuse(visit,
+                   {.status = 500,
+                    .message = fmt::format("the request cannot be worked on: {}.", printable(e.what())),
+                    .type = "server_error"});
         }
     });
 }

@@ -118,9 +118,15 @@ class ServiceTest : public ::testing::Test {
         else callbacks_.handle(std::move(request), client);
         return client;
     }
-    std::shared_ptr<FakeClient> get(std::string path) { return ask({.method = "GET", .path = std::move(path)}); }
-    std::shared_ptr<FakeClient> post(std::string path, std::string body, std::vector<WebHeader> headers = {}) {
-        return ask({.method = "POST", .path = std::move(path), .headers = std::move(headers), .body = std::move(body)});
+    std::shared_ptr<FakeClient> get(std::string path) {
+        return ask({.method = "GET", .path = std::move(path)});
+    }
+    std::shared_ptr<FakeClient> post(std::string path, std::string body,
+                                     std::vector<WebHeader> headers = {}) {
+        return ask({.method = "POST",
+                    .path = std::move(path),
+                    .headers = std::move(headers),
+                    .body = std::move(body)});
     }
     std::shared_ptr<FakeClient> answered(std::shared_ptr<FakeClient> client) {
         EXPECT_TRUE(comes_true([&] { return client->over.load(); }));
@@ -140,7 +146,8 @@ class ServiceTest : public ::testing::Test {
     HttpCallbacks callbacks_;
 };
 
-constexpr const char* k_long = R"({"prompt": "A story", "max_tokens": 4000, "ignore_eos": true, "stream": true})";
+constexpr const char* k_long =
+    R"({"prompt": "A story", "max_tokens": 4000, "ignore_eos": true, "stream": true})";
 
 TEST_F(ServiceTest, SaysThatTheModelIsBeingLoaded) {
     make();
@@ -180,7 +187,7 @@ TEST_F(ServiceTest, KnowsItsRoutes) {
     EXPECT_EQ(get("/nothing")->reply.status, 404);
     EXPECT_EQ(get("/generate")->reply.status, 405);
     EXPECT_EQ(ask({.method = "DELETE", .path = "/health"})->reply.status, 405);
-    for (const Route& route : routes())
+    for (const WebRoute& route : routes())
         EXPECT_EQ(find_route(route.method, route.path), &route) << route.method << " " << route.path;
 }
 
@@ -190,14 +197,16 @@ TEST_F(ServiceTest, OnlyPagesThatMayAskGetTheHeaders) {
         return ask({.method = "OPTIONS", .path = "/generate", .headers = {{"origin", origin}}});
     };
     EXPECT_EQ(from("http://app.example")->header("Access-Control-Allow-Origin"), "http://app.example");
-    EXPECT_THAT(std::string(from("http://app.example")->header("Access-Control-Allow-Methods")), HasSubstr("POST"));
+    EXPECT_THAT(std::string(from("http://app.example")->header("Access-Control-Allow-Methods")),
+                HasSubstr("POST"));
     EXPECT_EQ(from("http://evil.example")->header("Access-Control-Allow-Origin"), "");
 }
 
 TEST_F(ServiceTest, AnswersWholeAndAsAStream) {
     make();
     load();
-    const std::string asked = R"({"prompt": "What is a router?", "max_tokens": 12, "temperature": 0, "ignore_eos": true)";
+    const std::string asked =
+        R"({"prompt": "What is a router?", "max_tokens": 12, "temperature": 0, "ignore_eos": true)";
     const auto whole = answered(post("/generate", asked + "}", {{"x-request-id", "mine"}}));
     EXPECT_EQ(whole->reply.status, 200);
     EXPECT_EQ(whole->header("X-Request-Id"), "mine");
@@ -211,7 +220,8 @@ TEST_F(ServiceTest, AnswersWholeAndAsAStream) {
     const Json ring = Json::parse(get("/v1/requests")->reply.body)["requests"];
     EXPECT_EQ(ring.size(), 2u);
     EXPECT_EQ(ring[0]["x_request_id"], "mine");
-    EXPECT_THAT(get("/metrics")->reply.body, HasSubstr("vllm:generation_tokens_total{model_name=\"demo\"} 24"));
+    EXPECT_THAT(get("/metrics")->reply.body,
+                HasSubstr("vllm:generation_tokens_total{model_name=\"demo\"} 24"));
 }
 
 TEST_F(ServiceTest, RefusesWhatIsWrongBesideTheFields) {

@@ -47,7 +47,8 @@ TextJson tokens_of(Service& service, const TextJson& body, std::optional<ApiErro
     if (error) return {};
     const Tokenizer& tokenizer = service.model().tokenizer;
     TextJson tokens = TextJson::array();
-    for (const int32_t id : tokenizer.encode(*content, {.special = parse_special, .add_special = add_special})) {
+    for (const int32_t id :
+         tokenizer.encode(*content, {.special = parse_special, .add_special = add_special})) {
         if (!with_pieces) {
             tokens.push_back(id);
             continue;
@@ -80,7 +81,9 @@ TextJson content_of(Service& service, const TextJson& body, std::optional<ApiErr
 // What the model would be fed for a body of `endpoint`.
 std::optional<OpenAiCall> call_of(Service& service, Endpoint endpoint, const TextJson& body,
                                   std::optional<ApiError>& error) {
-    ParsedEndpoint parsed = parse_endpoint(endpoint, body, service.model(), {.model = service.options().info.name});
+    ParsedEndpoint parsed =
+        parse_endpoint(endpoint, body, service.model(),
+                       {.id = "", .created = 0, .model = service.options().info.name, .fingerprint = ""});
     if (parsed.call) return std::move(parsed.call->call);
     error = std::move(parsed.error);
     return std::nullopt;
@@ -116,7 +119,9 @@ TextJson count_of(Service& service, const TextJson& body, std::optional<ApiError
 
 void answer_tokenize(Service& service, Visit visit) { answer_with(service, std::move(visit), &tokens_of); }
 void answer_detokenize(Service& service, Visit visit) { answer_with(service, std::move(visit), &content_of); }
-void answer_apply_template(Service& service, Visit visit) { answer_with(service, std::move(visit), &prompt_of); }
+void answer_apply_template(Service& service, Visit visit) {
+    answer_with(service, std::move(visit), &prompt_of);
+}
 void answer_render_chat(Service& service, Visit visit) { answer_with(service, std::move(visit), &chat_ids); }
 void answer_render_completion(Service& service, Visit visit) {
     answer_with(service, std::move(visit), &completion_ids);

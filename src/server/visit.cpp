@@ -8,7 +8,7 @@ namespace ft {
 
 namespace {
 
-constexpr const char* k_busy_seconds = "1";     // until a queue has likely moved
+constexpr const char* k_busy_seconds = "1";    // until a queue has likely moved
 constexpr const char* k_absent_seconds = "5";  // until a model is loaded, or another server has taken over
 
 }  // namespace
@@ -18,9 +18,7 @@ WebReply dressed(const Visit& visit, WebReply reply) {
     return reply;
 }
 
-void answer(const Visit& visit, WebReply reply) {
-    visit.responder->send(dressed(visit, std::move(reply)));
-}
+void answer(const Visit& visit, WebReply reply) { visit.responder->send(dressed(visit, std::move(reply))); }
 
 void answer_json(const Visit& visit, const nlohmann::ordered_json& body) {
     answer(visit, {.body = json_line(body)});

@@ -15,7 +15,7 @@ struct Visit {
     std::shared_ptr<Responder> responder;
     std::vector<WebHeader> headers = {};  // of every answer to it
     Dialect dialect = Dialect::native;
-    std::string id = {};               // letters and digits that no other has
+    std::string id = {};                   // letters and digits that no other has
     std::shared_ptr<void> under_way = {};  // while it lives, a server that stops waits for it
 };
 

@@ -22,7 +22,8 @@ class Tokenizer {
  public:
     // Errors name the file and the key; see read_vocabulary().
     // tokenizer_json: a file to take the tokens from instead (tokenizer_json.h); "": none.
-    static Expected<std::unique_ptr<Tokenizer>> load(const Gguf& file, const std::string& tokenizer_json = "");
+    static Expected<std::unique_ptr<Tokenizer>> load(const Gguf& file,
+                                                     const std::string& tokenizer_json = "");
 
     struct EncodeOptions {
         bool special =

@@ -18,8 +18,9 @@ struct NewTokens {
 };
 
 Error wrong_json(const std::string& path, std::string what) {
-    return Error{Code::invalid, fmt::format("{}: {}", printable(path), what),
-                 "model.tokenizer takes the tokenizer.json of this very model; without it the file's own is used."};
+    return Error{
+        Code::invalid, fmt::format("{}: {}", printable(path), what),
+        "model.tokenizer takes the tokenizer.json of this very model; without it the file's own is used."};
 }
 
 const TokenizerJson* member(const TokenizerJson& object, const char* name) {
@@ -31,12 +32,13 @@ const TokenizerJson* member(const TokenizerJson& object, const char* name) {
 Status put(NewTokens& tokens, const std::string& text, const TokenizerJson* id, TokenType type,
            const std::string& path) {
     if (!id || !id->is_number_integer() || *id < 0 || *id >= tokens.texts.size())
-        return wrong_json(path, fmt::format("the token \"{}\" has the id {}, but the model has {} tokens",
-                                            printable(text, 40), id ? id->dump() : "none", tokens.texts.size()));
+        return wrong_json(path,
+                          fmt::format("the token \"{}\" has the id {}, but the model has {} tokens",
+                                      printable(text, 40), id ? id->dump() : "none", tokens.texts.size()));
     const auto at = id->get<size_t>();
     if (type != TokenType::normal && text.size() > k_longest_special_token)
-        return wrong_json(path, fmt::format("the special token {} has {} bytes, more than {}", at, text.size(),
-                                            k_longest_special_token));
+        return wrong_json(path, fmt::format("the special token {} has {} bytes, more than {}", at,
+                                            text.size(), k_longest_special_token));
     tokens.texts[at] = text;
     tokens.types[at] = type;
     return {};
@@ -56,7 +58,8 @@ Status take_added(const TokenizerJson& json, NewTokens& tokens, const std::strin
     for (const TokenizerJson& token : *added) {
         const TokenizerJson* content = member(token, "content");
         const TokenizerJson* special = member(token, "special");
-        if (!content || !content->is_string()) return wrong_json(path, "an entry of added_tokens has no content");
+        if (!content || !content->is_string())
+            return wrong_json(path, "an entry of added_tokens has no content");
         const bool control = special && special->is_boolean() && special->get<bool>();
         if (Status s = put(tokens, content->get<std::string>(), member(token, "id"),
                            control ? TokenType::control : TokenType::user_defined, path);
@@ -99,15 +102,17 @@ Status check_count(const Vocabulary& v, const NewTokens& tokens, const std::stri
 
 Status take_tokenizer_json(Vocabulary& vocabulary, std::string_view text, const std::string& path) {
     if (vocabulary.model != TokenizerModel::byte_bpe)
-        return Error{Code::unsupported,
-                     fmt::format("{}: model.tokenizer is offered for byte-level BPE, and this model's is \"{}\"",
-                                 printable(path), printable(vocabulary.model_name)),
-                     "Leave the setting out: the file's own vocabulary is used."};
+        return Error{
+            Code::unsupported,
+            fmt::format("{}: model.tokenizer is offered for byte-level BPE, and this model's is \"{}\"",
+                        printable(path), printable(vocabulary.model_name)),
+            "Leave the setting out: the file's own vocabulary is used."};
     const TokenizerJson json = TokenizerJson::parse(text, nullptr, false);
     const TokenizerJson* model = member(json, "model");
     if (!model) return wrong_json(path, "it is no tokenizer.json");
     const TokenizerJson* type = member(*model, "type");
-    if (type && *type != "BPE") return wrong_json(path, fmt::format("its model is {}, not BPE", printable(type->dump())));
+    if (type && *type != "BPE")
+        return wrong_json(path, fmt::format("its model is {}, not BPE", printable(type->dump())));
     const auto n = static_cast<size_t>(vocabulary.size());
     NewTokens tokens{std::vector<std::string>(n), std::vector<std::optional<TokenType>>(n)};
     if (Status s = take_vocabulary(*model, tokens, path); !s) return s;

@@ -17,10 +17,12 @@ class TokenizerJsonTest : public ::testing::Test {
         old_.merge("t", "h");
         old_.add("<|end|>", TokenType::control);
         old_.add("[padding]", TokenType::unused);
-        json_["model"] = {{"type", "BPE"}, {"vocab", nlohmann::json::object()}, {"merges", nlohmann::json::array({"a b"})}};
+        json_["model"] = {
+            {"type", "BPE"}, {"vocab", nlohmann::json::object()}, {"merges", nlohmann::json::array({"a b"})}};
         for (size_t id = 0; id < 256; id++) json_["model"]["vocab"][old_.tokens[id]] = id;
         json_["model"]["vocab"]["ab"] = 256;
-        json_["added_tokens"] = nlohmann::json::parse(R"([{"id": 257, "content": "<|stop|>", "special": true}])");
+        json_["added_tokens"] =
+            nlohmann::json::parse(R"([{"id": 257, "content": "<|stop|>", "special": true}])");
     }
     void TearDown() override { std::filesystem::remove(path_); }
 

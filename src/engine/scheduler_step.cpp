@@ -159,9 +159,11 @@ void Scheduler::State::draw_all() {
         Choice& c = choice(i);
         c.next = c.sampler.sample(of(i), c.ids.size(), static_cast<uint64_t>(c.index));
     });
+    {  // before anybody is told, who may look
+        const std::lock_guard lock(mutex);
+        counters.generated_tokens += static_cast<uint64_t>(n);
+    }
     for (int64_t i = 0; i < n; i++) accept(choice(i), of(i));
-    const std::lock_guard lock(mutex);
-    counters.generated_tokens += static_cast<uint64_t>(n);
 }
 
 // The token that was drawn becomes part of the answer.

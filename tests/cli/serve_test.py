@@ -52,7 +52,7 @@ class Refusals(harness.Case):
         for flags, line in (
             (("-c", 777, "-np", 3, "-ngl", 99, "--jinja"), "max_context: 777"),
             (("--max-model-len", "1k", "--max-num-seqs", 3), "batch_size: 3"),
-            (("--alias", "abc"), "served_model_name: abc"),
+            (("--alias", "abc"), 'served_model_name: "abc"'),
             (("-ctk", "q8_0"), "quant_k: q8_0"),
             (("--profile", "long"), "max_context: 32768"),
         ):
@@ -245,9 +245,9 @@ class Keys(harness.Case):
 
 class Stopping(harness.Case):
     def test_what_runs_is_ended_in_order(self):
-        options = {"server": {"drain_timeout": 1}, "kv_cache": {"max_context": 4096}}
+        options = {"server": {"drain_timeout": 1}, "inference": {"batch_size": 2, "interactive_slots": 1}}
         with serving.Server(self.folder, options) as server:
-            stream = server.stream(TEXT, {**LONG, "max_tokens": 4000})
+            stream = server.stream(TEXT, {**LONG, "n": 100})
             stream.first()
             server.terminate()
             time.sleep(0.2)

@@ -3,6 +3,7 @@
 #include "server/dialects.h"
 #include "server/event_lines.h"
 #include "server/openai_response.h"
+#include "server/sampling_fields.h"
 
 namespace ft {
 
@@ -20,13 +21,14 @@ ResponseHead with_prefix(const char* prefix, const ResponseHead& head) {
 
 // The two that the batch command has too.
 std::optional<ApiError> read_openai(OpenAiRoute route, const Json& body, const ServedModel& model,
-                                    EndpointCall& out) {
+                                    const JsonFields& fields, EndpointCall& out) {
     ParsedCall parsed = parse_openai(route, body, model);
     if (!parsed.call) return std::move(parsed.error);
     out.call = std::move(*parsed.call);
+    for (Request& request : out.call.requests) open_top_p(fields, model.defaults, request);
     if (route == OpenAiRoute::chat) return std::nullopt;
     for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"})
-        if (const auto at = body.find(name); at != body.end() && !at->is_null()) return std::nullopt;
+        if (fields.find(name)) return std::nullopt;
     for (Request& request : out.call.requests) request.max_tokens = k_completion_length;
     return std::nullopt;
 }
@@ -49,8 +51,8 @@ void read_body(Endpoint endpoint, const Json& body, const ServedModel& model, co
         case Endpoint::completions:
         case Endpoint::chat: {
             const bool chat = endpoint == Endpoint::chat;
-            if (auto refused =
-                    read_openai(chat ? OpenAiRoute::chat : OpenAiRoute::completions, body, model, out))
+            if (auto refused = read_openai(chat ? OpenAiRoute::chat : OpenAiRoute::completions, body, model,
+                                           fields, out))
                 return fields.fail(std::move(*refused));
             out.shape = openai_shape(call, with_prefix(chat ? "chatcmpl-" : "cmpl-", head), model.tokenizer);
             break;

@@ -34,11 +34,11 @@ Dialect dialect_of(Endpoint endpoint);
 
 // What stands around an answer.
 struct ResponseHead {
-    std::string id;       // parse_endpoint: letters and digits that no other answer has; "chatcmpl-" or what
+    std::string id = {};  // parse_endpoint: letters and digits that no other answer has; "chatcmpl-" or what
                           // the dialect has there is put before them
     int64_t created = 0;  // seconds since 1970
-    std::string model;    // the name it is served under
-    std::string fingerprint;  // of program and model
+    std::string model = {};        // the name it is served under
+    std::string fingerprint = {};  // of program and model
 };
 
 // A piece of an answer, as clients see it.

@@ -105,6 +105,20 @@ TEST(EndpointCall, CompletionsHaveSixteenTokens) {
     EXPECT_FALSE(length(R"(, "n_predict": -1)"));
 }
 
+TEST(EndpointCall, ATemperatureAloneDrawsFromAllTokens) {
+    SmallModel model;
+    const auto top_p = [&](std::string_view members) {
+        return good(model.parse(Endpoint::completions, fmt::format(R"({{"prompt": "a"{}}})", members)))
+            .call.requests[0]
+            .sampling.top_p;
+    };
+    EXPECT_EQ(top_p(""), 0.9f);
+    EXPECT_EQ(top_p(R"(, "temperature": 1.5)"), 1.0f);
+    EXPECT_EQ(top_p(R"(, "temperature": 1.5, "top_p": 0.5)"), 0.5f);
+    model.use({"inference.top_p=0.9"});
+    EXPECT_EQ(top_p(R"(, "temperature": 1.5)"), 0.9f);
+}
+
 TEST(EndpointCall, ErrorsInEachDialect) {
     const ApiError error{.status = 503, .message = "busy.", .type = "unavailable_error", .code = "busy"};
     const std::string openai =
@@ -125,7 +139,8 @@ TEST(EndpointCall, ErrorsInEachDialect) {
         {500, "api_error"},
     };
     for (const auto& [status, type] : statuses)
-        EXPECT_EQ(ordered_json::parse(error_body(Dialect::anthropic, {.status = status, .message = ""}))["error"]["type"],
+        EXPECT_EQ(ordered_json::parse(
+                      error_body(Dialect::anthropic, {.status = status, .message = ""}))["error"]["type"],
                   type);
 }
 

@@ -84,6 +84,7 @@ Expected<RequestDefaults> request_defaults(const Settings& settings, const Token
     if (settings.has("inference.max_tokens")) request.max_tokens = settings.integer("inference.max_tokens");
     request.stop = settings.list("inference.stop");
     request.end_ids.assign(tokenizer.end_ids().begin(), tokenizer.end_ids().end());
+    defaults.top_p_is_chosen = settings.origin("inference.top_p") != "default";
     defaults.ignore_eos = settings.boolean("inference.ignore_eos");
     if (settings.has("inference.think")) defaults.think = settings.text("inference.think") != "off";
     if (settings.has("inference.system")) defaults.system = settings.text("inference.system");

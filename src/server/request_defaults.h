@@ -13,9 +13,10 @@ namespace ft {
 struct RequestDefaults {
     Request request;  // without a prompt; end_ids are the model's, also with ignore_eos
     bool ignore_eos = false;
-    bool seed_is_chosen = false;  // false: every request draws one of its own
-    std::optional<bool> think;    // inference.think, for the template
-    std::string system;           // inference.system; "": none
+    bool seed_is_chosen = false;   // false: every request draws one of its own
+    bool top_p_is_chosen = false;  // by the user, or by the model's file
+    std::optional<bool> think;     // inference.think, for the template
+    std::string system;            // inference.system; "": none
 };
 
 // An error names the setting: a logit_bias that is no ID+X, or of no token of this vocabulary.

@@ -188,4 +188,9 @@ Request read_sampling(JsonFields& fields, const RequestDefaults& defaults, const
     return request;
 }
 
+void open_top_p(const JsonFields& fields, const RequestDefaults& defaults, Request& request) {
+    if (fields.find("temperature") && !fields.find("top_p") && !defaults.top_p_is_chosen)
+        request.sampling.top_p = 1;
+}
+
 }  // namespace ft

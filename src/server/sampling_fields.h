@@ -23,6 +23,10 @@ struct SamplingNames {
 Request read_sampling(JsonFields& fields, const RequestDefaults& defaults, const Tokenizer& tokenizer,
                       const SamplingNames& names = {});
 
+// OpenAI's own default: a request that names a temperature and no top_p draws from all tokens, unless the
+// settings say otherwise.
+void open_top_p(const JsonFields& fields, const RequestDefaults& defaults, Request& request);
+
 constexpr int k_most_choices = 128;
 constexpr size_t k_most_stops = 64;
 constexpr size_t k_longest_stop = 1024;  // bytes

@@ -198,6 +198,7 @@ Json read_responses(JsonFields& fields, const ServedModel& model, OpenAiCall& ca
     refuse_state(fields);
     Request request = read_sampling(fields, model.defaults, model.tokenizer,
                                     {.lengths = {"max_output_tokens"}, .hottest = 2});
+    open_top_p(fields, model.defaults, request);
     if (request.n_choices != 1) fields.fail("n", "n: /v1/responses gives one answer.");
     ChatDraft draft;
     draft.field = "input";

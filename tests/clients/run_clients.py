@@ -72,13 +72,13 @@ class Packages(Client):
         self.assertTrue(self.server.wait_idle())
 
     def test_openai(self):
-        self.check("openai.test.mjs", 10)
+        self.check("openai.test.mjs", 9)
 
     def test_anthropic(self):
         self.check("anthropic.test.mjs", 7)
 
     def test_ollama(self):
-        self.check("ollama.test.mjs", 8)
+        self.check("ollama.test.mjs", 7)
 
 
 class Curl(Client):

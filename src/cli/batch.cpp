@@ -205,8 +205,9 @@ void print_outcome(const BatchFlags& flags, const Batch& batch, const BatchOutpu
     scheduler.drop_prefix_cache();
     const SchedulerCounters after = scheduler.counters();
     const double rate = seconds > 0 ? static_cast<double>(during.generated_tokens) / seconds : 0;
-    log("stats", "{} lines are done, {} of them failed; {} tokens in {:.1f} s, {:.1f} tok/s", output.n_done(),
-        output.n_failed(), during.generated_tokens, seconds, rate);
+    log("stats", "{} lines are done, {} of them failed; {} tokens in {:.1f} s, {:.1f} tok/s{}",
+        output.n_done(), output.n_failed(), during.generated_tokens, seconds, rate,
+        interrupted().load() ? "; the same command goes on with the others" : "");
     if (!flags.json) return;
     const nlohmann::ordered_json out = {{"lines", batch.n_lines()},
                                         {"failed", output.n_failed()},

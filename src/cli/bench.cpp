@@ -131,6 +131,7 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
         const Part& p = median(generations);
         result.timings.predicted_n = p.n;
         result.timings.predicted_ms = p.ms;
+        result.timings.first_is_free = false;
         result.hash = XXH3_64bits_withSeed(&p.hash, sizeof p.hash, result.hash);
         experts += p.experts;
     }

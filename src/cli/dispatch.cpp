@@ -36,6 +36,9 @@ constexpr Habit k_habits[] = {
     {"--file", "--prompt", "Pipe the file in: `freetoken {} MODEL < FILE`."},
     {"-i", "--prompt", "Without a prompt `freetoken {} MODEL` is a chat."},
     {"--interactive", "--prompt", "Without a prompt `freetoken {} MODEL` is a chat."},
+    {"--api-key", "--port", "Keys are in a file, one a line: --set server.api_keys_file=FILE."},
+    {"-hf", "", "A model of a hub is fetched first: `freetoken pull OWNER/REPO`."},
+    {"--hf-repo", "", "A model of a hub is fetched first: `freetoken pull OWNER/REPO`."},
     {"-ngl", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
     {"--n-gpu-layers", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
 };
@@ -145,6 +148,11 @@ Expected<int> run_command(const Command& command, const std::vector<std::string>
     try {
         defined.app->parse(std::move(reversed));
     } catch (const CLI::CallForHelp&) {
+        // -hf is one flag to whoever types it, and -h -f to the parser.
+        const auto bundle = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+            return word.starts_with("-h") && word.size() > 2;
+        });
+        if (bundle != words.end()) return unknown_flag(command, *defined.app, *bundle);
         write_out(command_help(command, *defined.app, output_width()));
         return 0;
     } catch (const CLI::ParseError& failure) {

@@ -89,6 +89,11 @@ TEST(Dispatch, HabitsOfOtherProgramsAreAnsweredWithOurNames) {
         EXPECT_NE(refusal({"run", "x.gguf", "-p", "a", "--raw", flag, "on"}).find(flag), std::string::npos);
 }
 
+TEST(Dispatch, ABundleThatBeginsWithHIsNoHelp) {
+    EXPECT_NE(refusal({"run", "-hf", "owner/model"}).find("freetoken pull"), std::string::npos);
+    EXPECT_NE(refusal({"serve", "--api-key", "sk-1"}).find("server.api_keys_file"), std::string::npos);
+}
+
 TEST(Dispatch, AStreamIsNoFileName) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{"show", "-"},
                                                   {"logits", "x.gguf", "--ids", "-"},

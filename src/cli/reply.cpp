@@ -61,10 +61,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     if (!finished) answer->end = AnswerEnd::unheard;
     answer->timings.load_ms = model.engine->load_ms();
     answer->timings.forecast = forecast_of(*model.engine);
-    // The first token comes from the prompt's logits: its weights were read before the clock of the answer
-    // started.
-    const auto n = static_cast<uint64_t>(answer->timings.predicted_n);
-    if (n > 0) answer->timings.bytes_per_token = model.engine->bytes_per_token() * (n - 1) / n;
+    answer->timings.bytes_per_token = model.engine->bytes_per_token();
     if (!model.engine->experts_resident()) answer->timings.experts = model.engine->expert_stats() - before;
     return Reply{std::move(*answer), printer.text(), printer.thinking(), watch.share()};
 }

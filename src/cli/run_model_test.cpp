@@ -162,9 +162,11 @@ TEST(StatisticsLine, HasTheFiguresAndItsRatesSurviveZeroTimes) {
                                               .load_ms = 0,
                                               .bytes_per_token = 100'000'000});
     EXPECT_EQ(line,
-              "prompt 24 tokens, 120.0 tok/s; first token after 210 ms; answer 31 tokens, 31.0 tok/s; 3.1 "
+              "prompt 24 tokens, 120.0 tok/s; first token after 210 ms; answer 31 tokens, 30.0 tok/s; 3.0 "
               "GB/s read");
     EXPECT_NE(statistics_line({}).find("0.0 tok/s"), std::string::npos);
+    const std::string one = statistics_line({.prompt_n = 1, .predicted_n = 1, .predicted_ms = 0.01});
+    EXPECT_NE(one.find("answer 1 tokens, 0.0 tok/s"), std::string::npos) << one;
 }
 
 TEST(ContextFullLine, OffersCtxOnlyWhereTheModelHasMore) {

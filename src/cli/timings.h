@@ -21,7 +21,8 @@ struct Timings {
     double prompt_ms = 0;     // from the first prompt token to the logits of its last
     int64_t predicted_n = 0;  // tokens generated
     double predicted_ms = 0;
-    double ttft_ms = 0;  // time to the first token
+    bool first_is_free = true;  // the first token came with the prompt's logits, before predicted_ms began
+    double ttft_ms = 0;         // time to the first token
     double load_ms = 0;
     uint64_t bytes_per_token = 0;            // of weights, read for each generated token
     std::optional<CacheStats> experts = {};  // where RAM holds only some of them
@@ -31,7 +32,8 @@ struct Timings {
         return prompt_ms > 0 ? static_cast<double>(prompt_n) * 1e3 / prompt_ms : 0.0;
     }
     double predicted_per_second() const {
-        return predicted_ms > 0 ? static_cast<double>(predicted_n) * 1e3 / predicted_ms : 0.0;
+        const int64_t n = predicted_n - (first_is_free ? 1 : 0);
+        return n > 0 && predicted_ms > 0 ? static_cast<double>(n) * 1e3 / predicted_ms : 0.0;
     }
     double read_gb_per_second() const {
         return predicted_per_second() * static_cast<double>(bytes_per_token) / 1e9;

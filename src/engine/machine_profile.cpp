@@ -19,6 +19,7 @@ namespace {
 
 // Together below 3 s, with the time to fill buffers.
 constexpr double k_ram_seconds = 0.3, k_cpu_seconds = 0.2, k_drive_seconds = 1.2;
+constexpr double k_much_foreign_cpu = 0.25;
 
 std::string drive_identity(const std::string& path) {
     const auto drive = drive_of(path);
@@ -83,7 +84,7 @@ void measure_missing(const std::string& path, const std::string& cache, MachineP
     }
     profile.foreign_cpu = std::max(0.0, watch.share());
     profile.measured_at = seconds_since_1970();
-    if (profile.foreign_cpu > 0.25)
+    if (profile.foreign_cpu > k_much_foreign_cpu)
         log("plan",
             "other programs used {:.0f} % of the processors meanwhile: the rates are too low, and will be "
             "measured "
@@ -103,7 +104,14 @@ std::optional<MachineProfile> known_machine_profile(const std::string& path) {
 }
 
 MachineProfile machine_profile(const std::string& path, const std::function<void()>& on_measure) {
-    if (const auto known = known_machine_profile(path)) return *known;
+    if (const auto known = known_machine_profile(path)) {
+        if (known->foreign_cpu > k_much_foreign_cpu)
+            log("plan",
+                "this machine was measured while other programs used {:.0f} % of its processors: speeds are "
+                "too low until it is measured again, ten minutes later; removing {} does it now",
+                100 * known->foreign_cpu, cache_folder());
+        return *known;
+    }
     const std::string cache = cache_folder(), hardware = hardware_key(), drive = drive_identity(path);
     MachineProfile profile = cache.empty() ? MachineProfile{} : read_profile(cache, hardware, drive);
     if (profile.is_doubtful(seconds_since_1970())) profile = {};

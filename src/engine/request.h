@@ -63,6 +63,9 @@ struct RequestRecord {
     double expert_worst_ms = 0;                // the longest such time of one step
     int parked = 0;                            // how often it gave up its pages and came back
     FinishReason finish = FinishReason::stop;  // of the choice that ended last
+
+    // Generated within decode_ms: the first token came at its beginning.
+    int64_t decoded_tokens() const { return generated_tokens > 0 ? generated_tokens - 1 : 0; }
 };
 
 // A token of a running choice.

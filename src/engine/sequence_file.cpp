@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "io/file.h"
@@ -96,6 +97,21 @@ Status each_part(const PagePool& pool, Memory& memory, int64_t n_page, Fn fn) {
     return {};
 }
 
+// A file of another kind is somebody's work.
+Status check_replaceable(const std::string& path) {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(path, failed)) return {};
+    const auto file = File::open(path);
+    if (!file) return file.error();
+    char magic[sizeof k_sequence_magic] = {};
+    if ((*file)->size() == 0) return {};
+    if ((*file)->size() >= sizeof magic)
+        if (Status s = (*file)->read_at(0, std::as_writable_bytes(std::span(magic))); !s) return s;
+    if (std::memcmp(magic, k_sequence_magic, sizeof magic) == 0) return {};
+    return Error{Code::invalid, fmt::format("{}: is there, and is no saved conversation", printable(path)),
+                 "Choose another name."};
+}
+
 }  // namespace
 
 uint64_t sequence_model_key(const Gguf& file) {
@@ -118,7 +134,8 @@ Status write_sequence(const std::string& path, uint64_t model, const SavedSequen
             fmt::format("{}: the conversation has lost positions to a window, so it cannot be written",
                         printable(path)),
             "Leave kv_cache.sliding_window and kv_cache.auto_evict out."};
-    auto file = OutputFile::create(path);
+    if (Status s = check_replaceable(path); !s) return s;
+    auto file = OutputFile::create(path, 0600);
     if (!file) return file.error();
     Sum sum;
     const auto put = [&](auto values) -> Status {

@@ -73,7 +73,7 @@ Error cannot_write(const std::string& target, int error_number) {
 
 }  // namespace
 
-Expected<OutputFile> OutputFile::create(const std::string& target) {
+Expected<OutputFile> OutputFile::create(const std::string& target, uint32_t new_mode) {
     OutputFile file;
     file.target_ = target;
     struct stat info = {};
@@ -91,7 +91,7 @@ Expected<OutputFile> OutputFile::create(const std::string& target) {
     if (file.replaces_ && ::access(target.c_str(), W_OK) != 0) return cannot_write(target, errno);
     file.final_ = follow_links(target);
     if (file.final_.empty() || file.final_.ends_with('/')) return cannot_write(target, ENOENT);
-    if (Status s = file.create_beside(file.replaces_ ? info.st_mode & 07777 : 0666); !s) return s.error();
+    if (Status s = file.create_beside(file.replaces_ ? info.st_mode & 07777 : new_mode); !s) return s.error();
     if (file.replaces_ && ::fchmod(file.fd_, info.st_mode & 07777) != 0) return cannot_write(target, errno);
     return file;
 }

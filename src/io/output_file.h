@@ -19,7 +19,8 @@ namespace ft {
 class OutputFile {
  public:
     // Every error here and below names the target. Never waits for the reader of a pipe.
-    static Expected<OutputFile> create(const std::string& target);
+    // new_mode: permissions of a file that was not there, less the umask.
+    static Expected<OutputFile> create(const std::string& target, uint32_t new_mode = 0666);
 
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&&) = delete;

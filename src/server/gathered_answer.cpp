@@ -66,7 +66,7 @@ nlohmann::ordered_json timings_json(const RequestRecord& record) {
             {"prompt_per_second", rate(read, record.prefill_ms)},
             {"predicted_n", record.generated_tokens},
             {"predicted_ms", record.decode_ms},
-            {"predicted_per_second", rate(record.generated_tokens, record.decode_ms)},
+            {"predicted_per_second", rate(record.decoded_tokens(), record.decode_ms)},
             {"ttft_ms", record.ttft_ms},
             {"experts",
              {{"hits", record.expert_hits},

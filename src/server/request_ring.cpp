@@ -74,7 +74,7 @@ std::string log_text(const RequestNote& note) {
         "{} {} {}: queue {:.1f} ms, prompt {} tokens ({} cached) {:.1f} ms, decode {} tokens {:.1f} ms "
         "({:.1f} tok/s), expert hits {:.1f} %, swap in {} experts, {:.1f} MB, {:.1f} ms, worst {:.1f} ms, {}",
         note.id, note.path, lane_name(note.lane), r.queue_ms, r.prompt_tokens, r.cached_tokens, r.prefill_ms,
-        r.generated_tokens, r.decode_ms, per_second(r.generated_tokens, r.decode_ms), hit_percent(r),
+        r.generated_tokens, r.decode_ms, per_second(r.decoded_tokens(), r.decode_ms), hit_percent(r),
         r.expert_misses, static_cast<double>(r.expert_bytes) / 1e6, r.expert_wait_ms, r.expert_worst_ms,
         note.finish);
     text += limit_text(r);

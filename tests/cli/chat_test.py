@@ -176,6 +176,18 @@ class Chat(harness.Case):
         self.assertTrue(t.wait_for("no whole saved conversation"), t.text())
         self.assertIsNone(t.child.poll())
 
+    def test_a_file_of_another_kind_is_not_replaced_by_a_conversation(self):
+        notes = self.path("notes")
+        notes.write_text("mine")
+        t = self.start()
+        t.send("/save %s\n" % notes)
+        self.assertTrue(t.wait_for("no saved conversation"), t.text())
+        self.assertEqual(notes.read_text(), "mine")
+        saved = self.path("new one")
+        t.send("/save %s\n" % saved)
+        self.assertTrue(t.wait_for("Saved"), t.text())
+        self.assertEqual(saved.stat().st_mode & 0o777, 0o600)
+
     def test_reset_forgets(self):
         t = self.start("--max-tokens", 12)
         answers = []

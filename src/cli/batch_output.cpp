@@ -109,6 +109,12 @@ Status BatchOutput::begin() {
                      "Wait for it to end, or name another file by -o."};
     struct stat status{};
     if (::fstat(fd_, &status) != 0) return failure("cannot be written");
+    // Loading a model takes a while: another run may have written meanwhile, and ended.
+    done_.clear();
+    n_failed_ = 0;
+    whole_bytes_ = 0;
+    if (S_ISREG(status.st_mode))
+        if (Status read = read_earlier(); !read) return read;
     const bool unfinished = S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) > whole_bytes_;
     if (unfinished && ::ftruncate(fd_, static_cast<off_t>(whole_bytes_)) != 0)
         return failure("its unfinished last line cannot be cut off");

@@ -104,6 +104,15 @@ TEST_F(BatchOutputs, FailedLinesAreCounted) {
     EXPECT_EQ(output.n_done(), 3);
 }
 
+TEST_F(BatchOutputs, WhatAnotherRunWroteWhileTheModelWasLoadedStays) {
+    BatchOutput slow = inspected();
+    write(text(1, "a") + text(2, "b"));
+    ASSERT_TRUE(slow.begin());
+    EXPECT_EQ(content(), text(1, "a") + text(2, "b"));
+    EXPECT_TRUE(has(slow, 2, "b"));
+    EXPECT_EQ(slow.n_done(), 2);
+}
+
 TEST_F(BatchOutputs, TwoProgramsDoNotWriteToOne) {
     BatchOutput first = inspected(), second = inspected();
     ASSERT_TRUE(first.begin());

@@ -1,32 +1,49 @@
 #include "server/json_body.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ft {
 
 namespace {
 
-// How deep lists and objects are nested in a text that may be JSON.
-int depth_of(std::string_view text) {
-    int depth = 0, deepest = 0;
+// What bounds the work on a text that may be JSON: how deep lists and objects are nested, and the members of
+// the largest object. Members are looked up one after the other, so that many cost the square of their
+// number.
+struct Extent {
+    int depth = 0;
+    int64_t members = 0;
+};
+
+Extent extent_of(std::string_view text) {
+    std::array<int64_t, k_deepest_json + 1> members{};  // of the object at each depth; 0 for a list
+    Extent extent;
+    int depth = 0;
     bool in_text = false;
-    for (size_t i = 0; i < text.size(); i++) {
+    for (size_t i = 0; i < text.size() && extent.depth <= k_deepest_json; i++) {
         const char c = text[i];
         if (in_text) {
             if (c == '\\') i++;
             else if (c == '"') in_text = false;
         } else if (c == '"') in_text = true;
-        else if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
-        else if (c == ']' || c == '}') depth--;
+        else if (c == '[' || c == '{') {
+            extent.depth = std::max(extent.depth, ++depth);
+            if (depth <= k_deepest_json) members[static_cast<size_t>(depth)] = 0;
+        } else if (c == ']' || c == '}') depth = std::max(0, depth - 1);
+        else if (c == ':') extent.members = std::max(extent.members, ++members[static_cast<size_t>(depth)]);
     }
-    return deepest;
+    return extent;
 }
 
 }  // namespace
 
 Expected<nlohmann::ordered_json> parse_json(std::string_view text) {
-    if (depth_of(text) > k_deepest_json)
+    const Extent extent = extent_of(text);
+    if (extent.depth > k_deepest_json)
         return Error{Code::invalid, fmt::format("JSON nested deeper than {} levels", k_deepest_json), ""};
+    if (extent.members > k_most_members)
+        return Error{Code::invalid,
+                     fmt::format("JSON with an object of more than {} members", k_most_members), ""};
     try {
         return nlohmann::ordered_json::parse(text);
     } catch (const nlohmann::ordered_json::exception& e) {

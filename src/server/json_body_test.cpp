@@ -1,0 +1,32 @@
+#include "server/json_body.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace ft {
+namespace {
+
+std::string with_members(int64_t n) {
+    std::string text = "{\"a\": {";
+    for (int64_t i = 0; i < n; i++) text += fmt::format("{}\"k{}\": \":\"", i > 0 ? "," : "", i);
+    return text + "}}";
+}
+
+TEST(JsonBody, BoundsDepthAndTheMembersOfAnObject) {
+    EXPECT_TRUE(parse_json(std::string(k_deepest_json, '[') + std::string(k_deepest_json, ']')));
+    EXPECT_FALSE(parse_json(std::string(k_deepest_json + 1, '[') + std::string(k_deepest_json + 1, ']')));
+    EXPECT_TRUE(parse_json(with_members(k_most_members)));
+    const auto many = parse_json(with_members(k_most_members + 1));
+    ASSERT_FALSE(many);
+    EXPECT_NE(many.error().what.find("4096 members"), std::string::npos);
+}
+
+TEST(JsonBody, CountsNothingInTextsAndStartsAnewInEachObject) {
+    std::string list = "[";
+    for (int i = 0; i < 5000; i++) list += fmt::format("{}{{\"a\": \"{{[:\\\"\"}}", i > 0 ? "," : "");
+    EXPECT_TRUE(parse_json(list + "]"));
+}
+
+}  // namespace
+}  // namespace ft

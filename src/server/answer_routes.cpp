@@ -35,7 +35,7 @@ void take_call(Endpoint endpoint, Service& service, Visit visit) {
     std::vector<Request>& requests = parsed.call->call.requests;
     if (*lane)
         for (Request& request : requests) request.lane = **lane;
-    if (const std::optional<ApiError> error = service.busy(requests.size())) return refuse(visit, *error);
+    if (const std::optional<ApiError> error = service.crowded(requests.size())) return refuse(visit, *error);
     service.go(std::move(visit), std::move(*parsed.call));
 }
 

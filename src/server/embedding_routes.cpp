@@ -108,7 +108,7 @@ void take_embedding(EmbeddingRoute route, Service& service, Visit visit) {
     ParsedEmbedding parsed =
         parse_embedding(route, *body, service.model(), service.options().info.embedding_length, name);
     if (!parsed.call) return refuse(visit, parsed.error);
-    if (const std::optional<ApiError> error = service.busy(1)) return refuse(visit, *error);
+    if (const std::optional<ApiError> error = service.crowded(1)) return refuse(visit, *error);
     std::make_shared<LiveEmbedding>(std::move(visit), std::move(*parsed.call), service)->start();
 }
 

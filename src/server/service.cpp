@@ -123,26 +123,31 @@ std::optional<WebReply> Service::admit(const WebRequest& head) {
     }
     if (!route) return refused(head, no_route(head.method, head.path));
     if (route->needs != Needs::model) return std::nullopt;
-    if (const std::optional<ApiError> error = busy(0)) return refused(head, *error);
+    if (const std::optional<ApiError> error = unavailable()) return refused(head, *error);
     return std::nullopt;
 }
 
-std::optional<ApiError> Service::busy(size_t n_requests) {
-    const auto unavailable = [](std::string message) {
+// Why no call may begin; nothing where one may.
+std::optional<ApiError> Service::unavailable() const {
+    const auto because = [](std::string message) {
         return ApiError{.status = 503, .message = std::move(message), .type = "unavailable_error"};
     };
-    if (draining_) return unavailable("the server is about to stop and takes no more requests.");
-    if (engine_.state() == EngineThread::State::failed) return unavailable("the model could not be loaded.");
+    if (draining_) return because("the server is about to stop and takes no more requests.");
+    if (engine_.state() == EngineThread::State::failed) return because("the model could not be loaded.");
     if (engine_.state() == EngineThread::State::loading)
-        return unavailable(fmt::format("the model is being loaded: {:.0f} %.", 100 * engine_.progress()));
-    if (n_requests > 0 && static_cast<size_t>(engine_.counters().waiting) + n_requests > options_.max_waiting)
-        return ApiError{
-            .status = 429,
-            .message = fmt::format("{} requests are waiting, and server.max_waiting is {}. Try again.",
-                                   engine_.counters().waiting, options_.max_waiting),
-            .type = "rate_limit_error",
-            .code = "rate_limit_exceeded"};
+        return because(fmt::format("the model is being loaded: {:.0f} %.", 100 * engine_.progress()));
     return std::nullopt;
+}
+
+std::optional<ApiError> Service::crowded(size_t n_requests) {
+    const int waiting = engine_.counters().waiting;
+    if (static_cast<size_t>(waiting) + n_requests <= options_.max_waiting) return std::nullopt;
+    return ApiError{
+        .status = 429,
+        .message = fmt::format("{} requests are waiting, and server.max_waiting is {}. Try again.", waiting,
+                               options_.max_waiting),
+        .type = "rate_limit_error",
+        .code = "rate_limit_exceeded"};
 }
 
 void Service::handle(WebRequest request, std::shared_ptr<Responder> responder) {

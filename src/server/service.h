@@ -57,12 +57,14 @@ class Service {
     // Runs on a work thread; what it throws is answered with 500.
     void work(Visit visit, std::function<void(Visit)> job);
     void go(Visit visit, EndpointCall call);
-    // Why a call may not begin now; nothing where it may.
-    std::optional<ApiError> busy(size_t n_requests);
+    // Why so many requests cannot be queued now; nothing where they can. Whoever was let in before the server
+    // was told to stop is still served.
+    std::optional<ApiError> crowded(size_t n_requests);
 
  private:
     std::optional<WebReply> admit(const WebRequest& head);
     void handle(WebRequest request, std::shared_ptr<Responder> responder);
+    std::optional<ApiError> unavailable() const;
     WebReply refused(const WebRequest& head, const ApiError& error);
     std::vector<WebHeader> common_headers(const WebRequest& head) const;
     const std::string* allowed_origin(const WebRequest& head) const;

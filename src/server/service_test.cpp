@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/routes.h"
+#include "text/chat_template.h"
 
 namespace ft {
 
@@ -89,12 +90,13 @@ class ServiceTest : public ::testing::Test {
         auto keys = ApiKeys::load(keys_file);
         ASSERT_TRUE(keys);
         keys_ = std::move(*keys);
-        service_ = std::make_unique<Service>(ServiceOptions{.info = {.name = "demo"},
-                                                            .fingerprint = "test",
-                                                            .version = "0",
-                                                            .max_waiting = max_waiting,
-                                                            .cors_origins = {"http://app.example"}},
-                                             engine_, *keys_, *tokenizer_, &*template_, defaults_);
+        ServiceOptions options;
+        options.info.name = "demo";
+        options.fingerprint = "test";
+        options.max_waiting = max_waiting;
+        options.cors_origins = {"http://app.example"};
+        service_ = std::make_unique<Service>(std::move(options), engine_, *keys_, *tokenizer_, &*template_,
+                                             defaults_);
         callbacks_ = service_->callbacks();
     }
     void load() {

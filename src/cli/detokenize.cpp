@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/json_lines.h"
+#include "cli/model_name.h"
 #include "gguf/gguf.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
@@ -43,10 +44,12 @@ Expected<ordered_json> detokenize(const Tokenizer& tokenizer, const ordered_json
     return ordered_json{{"hex", hex_of(bytes)}};
 }
 
-Expected<int> run_detokenize(const std::string& path) {
-    if (path.empty())
+Expected<int> run_detokenize(const std::string& word) {
+    if (word.empty())
         return Error{Code::invalid, "detokenize: no model is named", "Give a GGUF file as an argument"};
-    const auto file = Gguf::open(path, Gguf::Cut::allow);
+    const auto path = model_path(word);
+    if (!path) return path.error();
+    const auto file = Gguf::open(*path, Gguf::Cut::allow);
     if (!file) return file.error();
     const auto tokenizer = Tokenizer::load(*file);
     if (!tokenizer) return tokenizer.error();

@@ -43,9 +43,6 @@ constexpr Habit k_habits[] = {
     {"--n-gpu-layers", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
 };
 
-// Commands of later versions, so that whoever heard of one learns that it is not here.
-constexpr std::string_view k_later_commands[] = {"pull"};
-
 const Command* find_command(std::string_view name) {
     const auto all = commands();
     const auto found = std::find_if(all.begin(), all.end(), [&](const Command& c) { return c.name == name; });
@@ -171,10 +168,6 @@ Error unknown_command(std::string_view word) {
         return Error{Code::invalid, fmt::format("unknown flag {}", word),
                      guess.empty() ? "A command comes first: see `freetoken --help`." : guess};
     }
-    if (std::find(std::begin(k_later_commands), std::end(k_later_commands), word) !=
-        std::end(k_later_commands))
-        return Error{Code::unsupported, fmt::format("this version has no command \"{}\" yet", word),
-                     "`freetoken --help` lists those that it has."};
     std::vector<std::string> names;
     for (const Command& command : commands()) names.emplace_back(command.name);
     const std::string guess = did_you_mean(word, names);

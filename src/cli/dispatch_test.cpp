@@ -101,12 +101,5 @@ TEST(Dispatch, AStreamIsNoFileName) {
         EXPECT_NE(refusal(words).find("not - for a stream"), std::string::npos);
 }
 
-TEST(Dispatch, CommandsOfLaterVersionsAreKnownAsThat) {
-    for (const char* name : {"pull"}) {
-        const std::string said = refusal({name, "x"});
-        EXPECT_EQ(said.find(fmt::format("this version has no command \"{}\" yet", name)), 0u) << said;
-    }
-}
-
 }  // namespace
 }  // namespace ft::cli

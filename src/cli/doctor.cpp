@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/json_text.h"
+#include "cli/model_name.h"
 #include "cli/numbers.h"
 #include "cli/plan_settings.h"
 #include "cli/standard_output.h"
@@ -125,6 +126,9 @@ Expected<int> examine(const DoctorFlags& flags) {
     std::vector<Check> model_rows;
     std::optional<ModelShape> shape;
     if (!path.empty()) {
+        auto found = model_path(path, *settings);
+        if (!found) return found.error();
+        path = std::move(*found);
         auto looked = look_at_model(path, model_rows);
         if (!looked) return looked.error();
         shape = std::move(*looked);
@@ -165,7 +169,8 @@ Expected<int> watch_process(const DoctorFlags& flags, bool has_min_tps) {
 
 Action define_doctor(CLI::App& app) {
     const auto flags = std::make_shared<DoctorFlags>();
-    app.add_option("--model", flags->model, "look at this model's file too")->type_name("FILE");
+    app.add_option("--model", flags->model, "look at this model too: its file, or a name of `list`")
+        ->type_name("FILE");
     app.add_option("--config", flags->config_path, "settings from a YAML file: model.path, memory.swap_dir")
         ->type_name("FILE");
     app.add_flag("--json", flags->json, "one JSON object");

@@ -55,7 +55,16 @@ std::string man_page() {
     text +=
         ".SH FILES\n.TP\n\\fI$XDG_DATA_HOME/freetoken/history\\fR\nWhat was typed in chats, for the user "
         "alone; "
-        "\\fI~/.local/share/freetoken/history\\fR where XDG_DATA_HOME is not set. It may be removed.\n";
+        "\\fI~/.local/share/freetoken/history\\fR where XDG_DATA_HOME is not set. It may be removed.\n"
+        ".TP\n\\fI$XDG_DATA_HOME/freetoken/models\\fR\nWhat \\fBfreetoken pull\\fR downloaded; the setting "
+        "model.store names another folder.\n";
+    text +=
+        ".SH ENVIRONMENT\n.TP\n\\fBFREETOKEN_HUB\\fR, \\fBFREETOKEN_OLLAMA\\fR\nThe servers that pull asks, "
+        "in place of "
+        "https://huggingface.co (or HF_ENDPOINT) and https://registry.ollama.ai.\n"
+        ".TP\n\\fBHF_TOKEN\\fR\nA token for repositories of the hub that ask for one.\n"
+        ".TP\n\\fBhttps_proxy\\fR, \\fBhttp_proxy\\fR, \\fBall_proxy\\fR, \\fBno_proxy\\fR\nProxies, as for "
+        "other programs.\n";
     text += ".SH EXAMPLES\n.nf\n";
     for (const Command& command : commands())
         for (const char* example : command.examples) text += fmt::format("{}\n", roff(example));

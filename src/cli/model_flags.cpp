@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/foreign_flags.h"
 #include "cli/kept_layers.h"
+#include "cli/model_name.h"
 #include "cli/modelfile.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
@@ -103,9 +104,10 @@ Expected<Sources> sources_of(const ModelFlags& flags) {
 std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgument argument) {
     auto flags = std::make_shared<ModelFlags>();
     constexpr std::array k_names = {"model", "-m,--model", "-m,--model,model"};
-    flags->model_option = app.add_option(k_names[static_cast<size_t>(argument)], flags->model,
-                                         "the model's GGUF file; of a split model any part")
-                              ->type_name(argument == ModelArgument::positional ? "MODEL.gguf" : "FILE");
+    flags->model_option =
+        app.add_option(k_names[static_cast<size_t>(argument)], flags->model,
+                       "the model's GGUF file, of a split model any part; or a name of `freetoken list`")
+            ->type_name(argument == ModelArgument::positional ? "MODEL.gguf" : "FILE");
     const auto add = [&](const Key& key) {
         auto flag = std::make_unique<ModelFlags::Flag>(ModelFlags::Flag{&key, nullptr, "", {}});
         flag->option = add_flag_of(app, *flag)->group(group_of(key));
@@ -153,11 +155,12 @@ Expected<int> with_model(const ModelFlags& flags,
     if (!settings->has("model.path"))
         return Error{Code::invalid, "no model is named",
                      "Give the GGUF file as an argument, or as model.path in --config."};
-    std::string path = settings->text("model.path");
+    Expected<std::string> path = model_path(settings->text("model.path"), *settings);
+    if (!path) return path.error();
     const int64_t n_ctx =
         settings->has("kv_cache.max_context") ? settings->integer("kv_cache.max_context") : 0;
     std::string config = flags.config_option->count() > 0 ? flags.config_path : "";
-    return body({std::move(path), std::move(*settings), n_ctx, std::move(config)});
+    return body({std::move(*path), std::move(*settings), n_ctx, std::move(config)});
 }
 
 Status require_flag(const std::string& text, std::string_view flag_and_value) {

@@ -8,6 +8,7 @@
 #include "base/read_text.h"
 #include "cli/command.h"
 #include "cli/json_lines.h"
+#include "cli/model_name.h"
 #include "gguf/gguf.h"
 #include "io/file.h"
 #include "text/chat_template.h"
@@ -68,8 +69,8 @@ Expected<Source> read_source(const std::string& path) {
     return Source{std::move(*text), {}};
 }
 
-Expected<int> run_render(const std::string& path, const std::optional<std::string>& now) {
-    if (path.empty())
+Expected<int> run_render(const std::string& word, const std::optional<std::string>& now) {
+    if (word.empty())
         return Error{Code::invalid, "render: no template is named",
                      "Give a GGUF model or a file with a Jinja template."};
     RenderOptions options;
@@ -77,10 +78,12 @@ Expected<int> run_render(const std::string& path, const std::optional<std::strin
     if (now && !options.now)
         return Error{Code::invalid, fmt::format("--now {} is no time", printable(*now)),
                      "Write it as 2026-01-31T12:34:56."};
-    const Expected<Source> source = read_source(path);
+    const Expected<std::string> path = model_path(word);
+    if (!path) return path.error();
+    const Expected<Source> source = read_source(*path);
     if (!source) return source.error();
     const Expected<ChatTemplate> parsed = ChatTemplate::parse(source->text);
-    if (!parsed) return parsed.error().within(path_text(path));
+    if (!parsed) return parsed.error().within(path_text(*path));
     return answer_lines([&](const ordered_json& line) -> Expected<ordered_json> {
         ordered_json context = line;
         for (const auto& [name, token] : source->tokens.items())

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/model_name.h"
 #include "cli/named_files.h"
 #include "cli/show_report.h"
 #include "cli/standard_output.h"
@@ -47,7 +48,9 @@ Expected<int> show(const ShowArguments& arguments) {
         return Error{Code::invalid, "--tensor NAME and -o FILE belong together, one of them is missing",
                      "Write `freetoken show MODEL --tensor NAME -o OUT.f32`."};
     }
-    const Expected<Gguf> gguf = Gguf::open(arguments.model, Gguf::Cut::allow);
+    const Expected<std::string> path = model_path(arguments.model);
+    if (!path) return path.error();
+    const Expected<Gguf> gguf = Gguf::open(*path, Gguf::Cut::allow);
     if (!gguf) return gguf.error();
     if (!arguments.tensor.empty()) return write_tensor(*gguf, arguments);
     const Summary summary = summarise(*gguf);
@@ -61,7 +64,8 @@ Expected<int> show(const ShowArguments& arguments) {
 
 Action define_show(CLI::App& app) {
     const auto arguments = std::make_shared<ShowArguments>();
-    app.add_option("model", arguments->model, "the GGUF file (any part of a split one)")
+    app.add_option("model", arguments->model,
+                   "the GGUF file (any part of a split one), or a name of `freetoken list`")
         ->required()
         ->type_name("MODEL.gguf");
     app.add_flag("--json", arguments->json, "print one JSON object; sizes in bytes");

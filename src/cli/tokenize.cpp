@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/json_lines.h"
+#include "cli/model_name.h"
 #include "gguf/gguf.h"
 #include "text/tokenizer.h"
 
@@ -46,10 +47,12 @@ Expected<ordered_json> tokenize(const Tokenizer& tokenizer, const ordered_json& 
     return ordered_json{{"ids", tokenizer.encode(*text, options)}};
 }
 
-Expected<int> run_tokenize(const std::string& path) {
-    if (path.empty())
+Expected<int> run_tokenize(const std::string& word) {
+    if (word.empty())
         return Error{Code::invalid, "tokenize: no model is named", "Give a GGUF file as an argument"};
-    const auto file = Gguf::open(path, Gguf::Cut::allow);
+    const auto path = model_path(word);
+    if (!path) return path.error();
+    const auto file = Gguf::open(*path, Gguf::Cut::allow);
     if (!file) return file.error();
     const auto tokenizer = Tokenizer::load(*file);
     if (!tokenizer) return tokenizer.error();

@@ -129,7 +129,7 @@ std::string allowed_values(const Key& key) {
         case Kind::text:
             return "a text";
         case Kind::path:
-            return "the path of a file";
+            return "the path of a file" + or_auto;
         case Kind::list:
             return "a list of texts, none of them empty";
     }

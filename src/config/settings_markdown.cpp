@@ -19,7 +19,7 @@ A setting can be given in five places. The first of them that names it counts:
 `--config`, `--set` and `--print-config` work on every command that loads a model. `--print-config` prints the settings
 in force, each with its origin as a comment, and ends without loading; what it prints is a valid configuration file.
 
-The file is YAML of two levels:
+The file is YAML of two levels; `section.key: value` on one line works too:
 
 ```yaml
 )";

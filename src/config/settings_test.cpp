@@ -53,6 +53,16 @@ std::string without_comments(const std::string& yaml) {
     return out;
 }
 
+TEST(Settings, ADottedKeyIsTheSameAsOneInItsSection) {
+    const ConfigFile file("model.path: /m.gguf\ninference.top_k: 5\n");
+    const Expected<Settings> settings = load_settings({.config_path = file.path()});
+    ASSERT_TRUE(settings) << settings.error().sentence();
+    EXPECT_EQ(settings->text("model.path"), "/m.gguf");
+    EXPECT_EQ(settings->integer("inference.top_k"), 5);
+    expect_all(file_refusal("model.path: /m\nmodel:\n  path: /n\n"), {"line 3", "twice"});
+    expect_all(file_refusal("model.paht: /m\n"), {"line 1", "path"});
+}
+
 TEST(Settings, Defaults) {
     const Expected<Settings> settings = load_settings({});
     ASSERT_TRUE(settings);

@@ -102,6 +102,9 @@ class Flattener : public YAML::EventHandler {
             pending = text;
             key_column_ = mark.column;
             line = mark.line + 1;
+        } else if (depth_ == 1 && form == YamlEntry::Form::scalar &&
+                   section_->find('.') != std::string::npos) {
+            take_dotted(text);
         } else if (depth_ == 1) {
             take_section(form);
         } else {
@@ -121,6 +124,18 @@ class Flattener : public YAML::EventHandler {
         YamlEntry& list = file.entries.back();
         if (form == YamlEntry::Form::scalar) list.items.push_back(text);
         else list.form = YamlEntry::Form::nested_list;
+    }
+
+    // "model.path: FILE" at the top, as `pull` prints it and --set takes it.
+    void take_dotted(const std::string& text) {
+        const size_t dot = section_->find('.');
+        file.entries.push_back({section_->substr(0, dot),
+                                section_->substr(dot + 1),
+                                YamlEntry::Form::scalar,
+                                text,
+                                section_line_,
+                                {}});
+        section_.reset();
     }
 
     void take_section(YamlEntry::Form form) {

@@ -1,4 +1,5 @@
-// A configuration file as a flat list: `section:` and below it `key: value`, with the line of each.
+// A configuration file as a flat list: `section:` and below it `key: value`, or `section.key: value`, with
+// the line of each.
 #pragma once
 
 #include <string>

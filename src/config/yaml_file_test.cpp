@@ -43,6 +43,18 @@ TEST(YamlFile, EmptyFilesAreEmpty) {
     }
 }
 
+TEST(YamlFile, ADottedKeyAtTheTop) {
+    const Expected<YamlFile> file = parse_yaml("model.path: /m.gguf\nmemory:\n  ram_budget: 8\n", "c.yaml");
+    ASSERT_TRUE(file);
+    ASSERT_EQ(file->entries.size(), 2u);
+    EXPECT_EQ(file->entries[0].section, "model");
+    EXPECT_EQ(file->entries[0].key, "path");
+    EXPECT_EQ(file->entries[0].text, "/m.gguf");
+    EXPECT_EQ(file->entries[0].line, 1);
+    EXPECT_EQ(file->entries[1].key, "ram_budget");
+    EXPECT_EQ(file->sections.size(), 1u);
+}
+
 TEST(YamlFile, SectionsThatAreNoMaps) {
     const Expected<YamlFile> file = parse_yaml("memory: 8\nlist: [a]\nnext:\n  k: v\n", "c.yaml");
     ASSERT_TRUE(file);

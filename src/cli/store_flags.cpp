@@ -1,0 +1,30 @@
+#include <CLI/CLI.hpp>
+
+#include "cli/store_flags.h"
+
+namespace ft::cli {
+
+std::shared_ptr<StoreFlags> add_store_flags(CLI::App& app) {
+    auto flags = std::make_shared<StoreFlags>();
+    flags->config_option =
+        app.add_option("--config", flags->config_path, "settings from a YAML file (docs/settings.md)")
+            ->type_name("FILE")
+            ->group("Settings");
+    app.add_option("--set", flags->assignments, "one setting, such as model.store=FOLDER; may be given often")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group("Settings");
+    return flags;
+}
+
+Expected<Settings> store_settings(const StoreFlags& flags) {
+    Sources sources;
+    if (flags.config_option->count() > 0) sources.config_path = flags.config_path;
+    sources.environment = process_environment();
+    sources.assignments = flags.assignments;
+    return load_settings(sources);
+}
+
+}  // namespace ft::cli

@@ -88,7 +88,8 @@ Expected<ModelSource> hub_page_source(const std::string& word, const std::string
     parts.push_back(rest);
     ModelSource source{.kind = ModelSource::Kind::hub, .word = word, .revision = "main"};
     const bool has_file = parts.size() == 5 && (parts[2] == "resolve" || parts[2] == "blob");
-    if (parts.size() < 2 || (parts.size() > 2 && !has_file))
+    const bool is_file = parts.size() == 2 && parts[1].ends_with(".gguf");  // of a plain server
+    if (parts.size() < 2 || is_file || (parts.size() > 2 && !has_file))
         return bad_source(word, "no file of a repository");
     source.owner = parts[0];
     source.name = parts[1];

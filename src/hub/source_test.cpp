@@ -38,6 +38,7 @@ TEST(Source, AnAddressOfTheHubIsItsFile) {
               "hub o/r main  Q8_0/m.gguf");
     EXPECT_EQ(parsed("https://hub.test/hf/o/r/blob/v2/m.gguf"), "hub o/r v2  m.gguf");
     EXPECT_EQ(parsed("https://hub.test/hf/o/r"), "hub o/r main  ");
+    EXPECT_EQ(parsed("https://hub.test/hf/o/m.gguf"), "url https://hub.test/hf/o/m.gguf");
     EXPECT_EQ(parsed("https://hub.test/other/o/r"), "url https://hub.test/other/o/r");
     EXPECT_EQ(parsed("http://hub.test/hf/o/r"), "url http://hub.test/hf/o/r");
 }

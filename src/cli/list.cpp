@@ -90,12 +90,10 @@ std::string listed_text(const std::vector<std::pair<StoredModel, ListedHeader>>&
     return text.ends_with('\n') ? text : text + "\n";
 }
 
-Expected<int> list_models(const StoreFlags& flags, bool json) {
-    const auto settings = store_settings(flags);
-    if (!settings) return settings.error();
-    const auto store = store_folder(*settings);
+Expected<int> list_models(const Settings& settings, bool json) {
+    const auto store = store_folder(settings);
     if (!store) return store.error();
-    auto models = known_models(*settings);
+    auto models = known_models(settings);
     if (!models) return models.error();
     std::vector<std::pair<StoredModel, ListedHeader>> rows;
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
@@ -116,7 +114,9 @@ Action define_list(CLI::App& app) {
     const auto json = std::make_shared<bool>(false);
     app.add_flag("--json", *json, "one JSON array; sizes in bytes");
     const auto flags = add_store_flags(app);
-    return [=] { return list_models(*flags, *json); };
+    return [=] {
+        return with_store(*flags, [&](const Settings& settings) { return list_models(settings, *json); });
+    };
 }
 
 }  // namespace ft::cli

@@ -136,16 +136,14 @@ Expected<int> fetch_offer(const PullOffer& offer, const HttpToken& token, const 
     return 0;
 }
 
-Expected<int> pull_model(const StoreFlags& store_flags, const PullFlags& flags) {
-    const auto settings = store_settings(store_flags);
-    if (!settings) return settings.error();
-    if (Status s = check_memory_settings(*settings); !s) return s.error();
-    if (Status s = check_serving_settings(*settings); !s) return s.error();
+Expected<int> pull_model(const Settings& settings, const PullFlags& flags) {
+    if (Status s = check_memory_settings(settings); !s) return s.error();
+    if (Status s = check_serving_settings(settings); !s) return s.error();
     const auto servers = hub_servers_of_environment();
     if (!servers) return servers.error();
     const auto source = wanted_source(flags, *servers);
     if (!source) return source.error();
-    const auto store = store_folder(*settings);
+    const auto store = store_folder(settings);
     if (!store) return store.error();
     const auto offer = find_offer(*source, *servers, *store, pulled_words(flags));
     if (!offer) return offer.error();
@@ -153,7 +151,7 @@ Expected<int> pull_model(const StoreFlags& store_flags, const PullFlags& flags) 
         offer->parts.size() > 1 ? fmt::format(" in {} files", offer->parts.size()) : "");
     const HttpToken token = source->kind == ModelSource::Kind::hub ? servers->token : HttpToken{};
     if (!all_are_there(*offer)) {
-        const auto wanted = look_before(*offer, token, *settings, flags);
+        const auto wanted = look_before(*offer, token, settings, flags);
         if (!wanted) return wanted.error();
         if (!*wanted) return 1;
     }
@@ -182,7 +180,10 @@ Action define_pull(CLI::App& app) {
         ->type_name("N")
         ->transform(whole_number(0, 100));
     const auto store_flags = add_store_flags(app);
-    return [=] { return pull_model(*store_flags, *flags); };
+    return [=] {
+        return with_store(*store_flags,
+                          [&](const Settings& settings) { return pull_model(settings, *flags); });
+    };
 }
 
 }  // namespace ft::cli

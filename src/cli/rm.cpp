@@ -31,13 +31,11 @@ Expected<StoredModel> removable_model(const std::string& word, const Settings& s
                  "Remove it with the program that downloaded it."};
 }
 
-Expected<int> remove_named(const StoreFlags& flags, const std::string& word) {
+Expected<int> remove_named(const Settings& settings, const std::string& word) {
     if (Status s = require_flag(word, "NAME"); !s) return s.error();
-    const auto settings = store_settings(flags);
-    if (!settings) return settings.error();
-    const auto store = store_folder(*settings);
+    const auto store = store_folder(settings);
     if (!store) return store.error();
-    const auto model = removable_model(word, *settings, *store);
+    const auto model = removable_model(word, settings, *store);
     if (!model) return model.error();
     if (Status s = remove_model(*store, *model); !s) return s.error();
     write_out(fmt::format("removed {} ({})\n", printable(model->name), size_text(model->bytes)));
@@ -51,7 +49,9 @@ Action define_rm(CLI::App& app) {
     const auto name = std::make_shared<std::string>();
     app.add_option("name", *name, "the model, as `freetoken list` names it")->type_name("NAME");
     const auto flags = add_store_flags(app);
-    return [=] { return remove_named(*flags, *name); };
+    return [=] {
+        return with_store(*flags, [&](const Settings& settings) { return remove_named(settings, *name); });
+    };
 }
 
 }  // namespace ft::cli

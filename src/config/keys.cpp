@@ -12,46 +12,43 @@ namespace ft {
 
 namespace {
 
-constexpr Key
-    k_first_keys[] =
-        {{.section = "model",
-          .name = "path",
-          .kind = Kind::path,
-          .help =
-              "the model's GGUF file, of a split model any part; or a name of `freetoken list`. The argument "
-              "MODEL "
-              "comes before it",
-          .example = "~/models/model-q4_k_m.gguf"},
-         {.section = "model",
-          .name = "quant",
-          .kind = Kind::text,
-          .use = Use::loading,
-          .help =
-              "how the file is expected to be quantised; another file is used all the same, with a warning",
-          .example = "q4_k_m"},
-         {.section = "model",
-          .name = "keep_fp16_layers",
-          .kind = Kind::list,
-          .use = Use::loading,
-          .help = "layers that are expected to have 16 bits and more in the file (router, norm, embed); "
-                  "where they "
-                  "have less, a warning says so",
-          .example = R"(["router", "norm", "embed"])"},
-         {.section = "model",
-          .name = "tokenizer",
-          .kind = Kind::path,
-          .use = Use::loading,
-          .help = "the tokenizer.json of the model's makers, to use in place of the vocabulary in the file",
-          .example = "~/models/tokenizer.json"},
-         .name = "store",
-         .kind = Kind::path,
-         .use = Use::loading,
-         .fallback = "auto",
-         .help =
-             "the folder that `freetoken pull` puts models in; they are called by name, from `freetoken "
+constexpr Key k_first_keys[] = {
+    {.section = "model",
+     .name = "path",
+     .kind = Kind::path,
+     .help = "the model's GGUF file, of a split model any part; or a name of `freetoken list`. The argument "
+             "MODEL "
+             "comes before it",
+     .example = "~/models/model-q4_k_m.gguf"},
+    {.section = "model",
+     .name = "quant",
+     .kind = Kind::text,
+     .use = Use::loading,
+     .help = "how the file is expected to be quantised; another file is used all the same, with a warning",
+     .example = "q4_k_m"},
+    {.section = "model",
+     .name = "keep_fp16_layers",
+     .kind = Kind::list,
+     .use = Use::loading,
+     .help = "layers that are expected to have 16 bits and more in the file (router, norm, embed); "
+             "where they "
+             "have less, a warning says so",
+     .example = R"(["router", "norm", "embed"])"},
+    {.section = "model",
+     .name = "tokenizer",
+     .kind = Kind::path,
+     .use = Use::loading,
+     .help = "the tokenizer.json of the model's makers, to use in place of the vocabulary in the file",
+     .example = "~/models/tokenizer.json"},
+    {.section = "model",
+     .name = "store",
+     .kind = Kind::path,
+     .use = Use::loading,
+     .fallback = "auto",
+     .help = "the folder that `freetoken pull` puts models in; they are called by name, from `freetoken "
              "list`. auto is "
              "$XDG_DATA_HOME/freetoken/models, else ~/.local/share/freetoken/models",
-         .example = "/nvme/models"},
+     .example = "/nvme/models"},
     {.section = "model",
      .name = "template",
      .kind = Kind::path,
@@ -66,9 +63,8 @@ constexpr Key
      .use = Use::serving,
      .flag = "--served-model-name",
      .value_name = "NAME",
-     .help =
-         "the name that a server's answers and lists carry; without one it is the file's, less .gguf. "
-         "Requests may use any name",
+     .help = "the name that a server's answers and lists carry; without one it is the file's, less .gguf. "
+             "Requests may use any name",
      .example = "local-moe"},
 
     {.section = "memory",
@@ -80,10 +76,9 @@ constexpr Key
      .fallback = "auto",
      .flag = "--ram",
      .value_name = "GIB",
-     .help =
-         "RAM in GiB that the model may take in all; what does not fit is read from the drive as it is "
-         "needed. "
-         "auto leaves 30 % of all RAM to others and never takes more than is available",
+     .help = "RAM in GiB that the model may take in all; what does not fit is read from the drive as it is "
+             "needed. "
+             "auto leaves 30 % of all RAM to others and never takes more than is available",
      .example = "8"},
     {.section = "memory",
      .name = "cpu_offload",
@@ -116,10 +111,9 @@ constexpr Key
      .kind = Kind::boolean,
      .use = Use::loading,
      .fallback = "auto",
-     .help =
-         "read what the next layer will likely ask for while the drive is idle, as long as that pays; "
-         "auto is "
-         "the same as true",
+     .help = "read what the next layer will likely ask for while the drive is idle, as long as that pays; "
+             "auto is "
+             "the same as true",
      .example = "true"},
     {.section = "memory",
      .name = "warm_start",
@@ -135,10 +129,9 @@ constexpr Key
      .least = 0.001,
      .most = 1 << 20,
      .fallback = "auto",
-     .help =
-         "memory of the card in GiB for weights and KV cache, the driver's own not counted; auto aims at "
-         "85 % of "
-         "the card. This version computes on the CPU, so that only `plan --vram` looks at it",
+     .help = "memory of the card in GiB for weights and KV cache, the driver's own not counted; auto aims at "
+             "85 % of "
+             "the card. This version computes on the CPU, so that only `plan --vram` looks at it",
      .example = "5.2"},
     {.section = "memory",
      .name = "gpu_expert_capacity",
@@ -169,9 +162,8 @@ constexpr Key
      .use = Use::loading,
      .choices = "f16|int8|q8_0|int4|q4_0|fp8",
      .fallback = "f16",
-     .help =
-         "how keys and values are stored: f16, int8 (q8_0, about half the memory), int4 (q4_0, about a "
-         "quarter, less exact); fp8 is taken as int8",
+     .help = "how keys and values are stored: f16, int8 (q8_0, about half the memory), int4 (q4_0, about a "
+             "quarter, less exact); fp8 is taken as int8",
      .example = "f16"},
     {.section = "kv_cache",
      .name = "quant_k",
@@ -196,9 +188,8 @@ constexpr Key
      .least = 0,
      .most = 1 << 30,
      .fallback = "0",
-     .help =
-         "a token attends to so many tokens before it, itself included, and the memory of older ones is "
-         "used again; lossy. 0 is all",
+     .help = "a token attends to so many tokens before it, itself included, and the memory of older ones is "
+             "used again; lossy. 0 is all",
      .example = "4096"},
     {.section = "kv_cache",
      .name = "sink_tokens",
@@ -214,9 +205,8 @@ constexpr Key
      .kind = Kind::boolean,
      .use = Use::loading,
      .fallback = "false",
-     .help =
-         "a conversation that fills the context goes on and loses its oldest tokens, the first "
-         "sink_tokens excepted; lossy",
+     .help = "a conversation that fills the context goes on and loses its oldest tokens, the first "
+             "sink_tokens excepted; lossy",
      .example = "true"},
     {.section = "kv_cache",
      .name = "pool_tokens",
@@ -225,18 +215,16 @@ constexpr Key
      .least = 1,
      .most = int64_t{1} << 40,
      .fallback = "auto",
-     .help =
-         "tokens that all sequences together have memory for; auto is max_context for each of "
-         "inference.batch_size",
+     .help = "tokens that all sequences together have memory for; auto is max_context for each of "
+             "inference.batch_size",
      .example = "65536"},
     {.section = "kv_cache",
      .name = "overcommit",
      .kind = Kind::boolean,
      .use = Use::loading,
      .fallback = "false",
-     .help =
-         "a request may start before memory for its longest answer is free; where memory runs out, the "
-         "youngest sequence of the batch lane waits and goes on later",
+     .help = "a request may start before memory for its longest answer is free; where memory runs out, the "
+             "youngest sequence of the batch lane waits and goes on later",
      .example = "true"},
     {.section = "kv_cache",
      .name = "prefix_cache",
@@ -245,9 +233,8 @@ constexpr Key
      .least = 0,
      .most = 1 << 20,
      .fallback = "auto",
-     .help =
-         "GiB of the pool that may keep the beginnings of earlier requests; auto is all that no running "
-         "one needs, 0 keeps none",
+     .help = "GiB of the pool that may keep the beginnings of earlier requests; auto is all that no running "
+             "one needs, 0 keeps none",
      .example = "2"},
     {.section = "kv_cache",
      .name = "state_checkpoints",
@@ -256,9 +243,8 @@ constexpr Key
      .least = 0,
      .most = 1 << 20,
      .fallback = "0.25",
-     .help =
-         "GiB of RAM for states of recurrent layers at the ends of messages, from which an edited "
-         "conversation goes on; used by models that have such layers",
+     .help = "GiB of RAM for states of recurrent layers at the ends of messages, from which an edited "
+             "conversation goes on; used by models that have such layers",
      .example = "0.5"},
     {.section = "kv_cache",
      .name = "park_dir",
@@ -295,9 +281,8 @@ constexpr Key
      .least = 1,
      .most = 256,
      .fallback = "auto",
-     .help =
-         "sequences that run together, of both lanes; further requests wait. auto is 4 for batch and "
-         "serve, 1 for all else",
+     .help = "sequences that run together, of both lanes; further requests wait. auto is 4 for batch and "
+             "serve, 1 for all else",
      .example = "4"},
     {.section = "inference",
      .name = "interactive_slots",
@@ -306,9 +291,8 @@ constexpr Key
      .least = 0,
      .most = 255,
      .fallback = "auto",
-     .help =
-         "of batch_size, how many only interactive requests may take; less than batch_size. auto is the "
-         "smaller of 2 and batch_size - 1",
+     .help = "of batch_size, how many only interactive requests may take; less than batch_size. auto is the "
+             "smaller of 2 and batch_size - 1",
      .example = "2"},
     {.section = "inference",
      .name = "step_tokens",
@@ -317,9 +301,8 @@ constexpr Key
      .least = 1,
      .most = 1 << 16,
      .fallback = "auto",
-     .help =
-         "tokens of prompts and answers that are computed together at most; auto is what the plan of "
-         "memory says",
+     .help = "tokens of prompts and answers that are computed together at most; auto is what the plan of "
+             "memory says",
      .example = "256"},
     {.section = "inference",
      .name = "step_ms",
@@ -337,9 +320,8 @@ constexpr Key
      .least = 1,
      .most = 1 << 16,
      .fallback = "auto",
-     .help =
-         "experts that a token uses in each layer; auto is the model's own number, fewer are faster and "
-         "worse",
+     .help = "experts that a token uses in each layer; auto is the model's own number, fewer are faster and "
+             "worse",
      .example = "6"},
     {.section = "inference",
      .name = "flash_attn",
@@ -362,10 +344,9 @@ constexpr Key
      .fallback = "auto",
      .flag = "--think",
      .value_name = "HOW",
-     .help =
-         "thinking of a reasoning model: asked for and shown, not asked for, or asked for and hidden; "
-         "auto leaves "
-         "it to the model's template and shows it dimmed on a terminal",
+     .help = "thinking of a reasoning model: asked for and shown, not asked for, or asked for and hidden; "
+             "auto leaves "
+             "it to the model's template and shows it dimmed on a terminal",
      .example = "hide"},
 };
 

@@ -445,6 +445,11 @@ class Names(Case):
         self.assertEqual(self.names(), [])
         self.assertEqual(list((self.home / "data/freetoken/models").iterdir()), [])
 
+    def test_settings_in_force(self):
+        for command in ("pull", "list", "rm"):
+            text = self.good(self.run_at_home(command, "--set", "model.store=/somewhere", "--print-config")).text
+            self.assertIn('store: "/somewhere"  # --set', text)
+
     def test_an_empty_store(self):
         self.assertIn("freetoken pull", self.good(self.run_at_home("list")).text)
         self.assertEqual(self.names(), [])

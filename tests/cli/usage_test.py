@@ -6,7 +6,7 @@ import subprocess
 import harness
 from harness import DEMO, SMALL, ask, run
 
-COMMANDS = ("run", "show", "logits", "tokenize", "detokenize", "render", "perplexity", "bench")
+COMMANDS = ("pull", "list", "rm", "run", "show", "logits", "tokenize", "detokenize", "render", "perplexity", "bench")
 MODEL = SMALL / "qwen3moe-q4km/model.gguf"
 
 

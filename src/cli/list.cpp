@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/system_error.h"
 #include "cli/command.h"
 #include "cli/json_text.h"
 #include "cli/model_name.h"

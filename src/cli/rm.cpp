@@ -1,6 +1,7 @@
 // freetoken rm: a model of our own store is removed; what other programs keep is left to them.
 #include <CLI/CLI.hpp>
 
+#include "base/system_error.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/model_name.h"

@@ -38,7 +38,7 @@ if(FREETOKEN_THREAD_SAFETY)
 endif()
 
 # Folders whose tests start threads: the thread sanitizer builds and runs only these (ctest label "threads").
-set(ft_threaded_folders base io http tiers engine server)
+set(ft_threaded_folders base io http grammar tiers engine server)
 if(FREETOKEN_TESTS)
     add_custom_target(tsan_tests)
 endif()

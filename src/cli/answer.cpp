@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/clock.h"
 
@@ -25,6 +26,17 @@ Status feed_prompt(Sequence& sequence, const AnswerRequest& request, std::span<c
     return {};
 }
 
+Expected<int32_t> draw_token(const Sequence& sequence, Sampler& sampler,
+                             std::optional<GrammarState>& grammar) {
+    std::span<const uint64_t> allowed;
+    if (grammar) {
+        const Expected<std::span<const uint64_t>> tokens = grammar->allowed();
+        if (!tokens) return tokens.error();
+        allowed = *tokens;
+    }
+    return sampler.sample(sequence.logits(), static_cast<uint64_t>(sequence.n_past()), 0, allowed);
+}
+
 // Draws and feeds tokens after the prompt; sets all but the prompt's timings.
 Status continue_answer(Sequence& sequence, const AnswerRequest& request, FunctionRef<bool(int32_t)> is_end,
                        FunctionRef<bool(int32_t)> emit, Sampler& sampler, Seconds start, Answer& answer) {
@@ -32,20 +44,25 @@ Status continue_answer(Sequence& sequence, const AnswerRequest& request, Functio
     const int64_t room = request.endless ? std::max(left, request.max_tokens) : left;
     const int64_t most = request.max_tokens > 0 ? std::min(request.max_tokens, room) : room;
     answer.ids.reserve(static_cast<size_t>(std::min<int64_t>(most, 4096)));
+    std::optional<GrammarState> grammar;
+    if (request.grammar) grammar.emplace(request.grammar, request.grammar_start);
     for (;;) {
         answer.end = AnswerEnd::interrupted;
         if (stopped(request)) return {};
-        const Expected<int32_t> drawn =
-            sampler.sample(sequence.logits(), static_cast<uint64_t>(sequence.n_past()));
+        const Expected<int32_t> drawn = draw_token(sequence, sampler, grammar);
         if (!drawn) return drawn.error().within(request.model);
         const int32_t id = *drawn;
         if (answer.timings.predicted_n++ == 0) answer.timings.ttft_ms = (now_seconds() - start) * 1e3;
         answer.end = AnswerEnd::end_token;
         if (is_end(id)) return {};
+        if (grammar)
+            if (Status accepted = grammar->accept(id); !accepted) return accepted;
         sampler.accept(id);
         answer.ids.push_back(id);
         answer.end = AnswerEnd::unheard;
         if (!emit(id)) return {};
+        answer.end = AnswerEnd::end_token;
+        if (grammar && grammar->must_end()) return {};
         answer.end =
             most < room || request.max_tokens == room ? AnswerEnd::max_tokens : AnswerEnd::context_full;
         if (answer.timings.predicted_n >= most) return {};

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/function_ref.h"
 #include "cli/timings.h"
+#include "grammar/grammar.h"
 #include "sample/sampler.h"
 
 namespace ft::cli {
@@ -26,7 +27,7 @@ class Sequence {
 };
 
 enum class AnswerEnd {
-    end_token,     // the model was done
+    end_token,     // the model was done, or the grammar
     stop_text,     // the text came to one of those that end it
     max_tokens,    // as many as were asked for
     context_full,  // prompt and answer fill the context
@@ -44,7 +45,9 @@ struct AnswerRequest {
     bool endless = false;  // max_tokens may go beyond the context, which forgets its oldest tokens
     const std::atomic<bool>* stop = nullptr;
     std::function<void(uint64_t done, uint64_t total)> on_prompt = {};  // tokens fed so far; may be empty
-    std::string_view model = "the model";                               // begins the sentence of an error
+    SharedGrammar grammar = nullptr;  // what the text must be like; nullptr: anything
+    GrammarStart grammar_start = GrammarStart::at_once;
+    std::string_view model = "the model";  // begins the sentence of an error
 };
 
 struct Answer {

@@ -32,6 +32,8 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     request.endless = model.engine->endless();
     request.stop = &interrupted();
     request.model = model.path;
+    request.grammar = model.grammar;
+    request.grammar_start = model.chat_template ? start_of_grammar(prompt) : GrammarStart::at_once;
     if (bar->on_terminal())
         request.on_prompt = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
     model.sequence->keep_prefix_of(prompt.ids);

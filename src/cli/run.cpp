@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "cli/reply.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
+#include "server/json_body.h"
 
 namespace ft::cli {
 
@@ -29,6 +31,7 @@ constexpr size_t k_largest_prompt_bytes = 16 * k_mib;  // some four million toke
 struct RunFlags {
     std::string prompt, prompt_argument;
     CLI::Option *prompt_option = nullptr, *prompt_argument_option = nullptr;
+    std::string grammar, json_schema;  // files; "": none
     bool raw = false;
     bool json = false;
     bool stats = false;
@@ -119,6 +122,25 @@ Expected<Prompt> single_prompt(const RunModel& model, bool raw, const std::strin
     return conversation.prompt();
 }
 
+// What --grammar or --json-schema ask of every answer; nullptr: nothing.
+Expected<SharedGrammar> asked_grammar(const RunFlags& flags, const Tokenizer& tokenizer) {
+    if (flags.grammar.empty() && flags.json_schema.empty()) return SharedGrammar();
+    if (!flags.grammar.empty() && !flags.json_schema.empty())
+        return Error{Code::invalid, "run: --grammar and --json-schema are given at once",
+                     "Leave one of them out."};
+    const std::string& path = flags.grammar.empty() ? flags.json_schema : flags.grammar;
+    const Expected<std::string> text = read_text(path, k_largest_grammar_bytes);
+    if (!text) return text.error();
+    if (!flags.grammar.empty()) {
+        Expected<SharedGrammar> made = compile_gbnf(*text, tokenizer);
+        return made ? made : made.error().within(path);
+    }
+    const Expected<nlohmann::ordered_json> schema = parse_json(*text);
+    if (!schema) return schema.error().within(path);
+    Expected<SharedGrammar> made = compile_json_schema(*schema, tokenizer);
+    return made ? made : made.error().within(path);
+}
+
 // The one prompt of a call, read and checked while the weights are still on the drive.
 Expected<Prompt> checked_prompt(const RunModel& model, const std::optional<std::string>& given, bool raw,
                                 int64_t n_ctx) {
@@ -152,7 +174,11 @@ Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flag
         return Error{Code::invalid, fmt::format("{} needs a prompt", flags.raw ? "--raw" : "--json"),
                      "Give one by -p TEXT, or pipe it in."};
     Prompt prompt;
+    SharedGrammar grammar;
     const auto before_weights = [&](const RunModel& model, const ModelOutline& outline) -> Status {
+        Expected<SharedGrammar> asked = asked_grammar(flags, *model.tokenizer);
+        if (!asked) return asked.error();
+        grammar = std::move(*asked);
         if (chats) return {};
         Expected<Prompt> checked = checked_prompt(model, *given, flags.raw, outline.n_ctx);
         if (!checked) return checked.error();
@@ -161,6 +187,7 @@ Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flag
     };
     Expected<RunModel> model = load_run_model(choice, flags.raw, before_weights);
     if (!model) return model.error();
+    model->grammar = std::move(grammar);
     catch_interrupts();
     if (!chats) return answer_once(*model, flags, prompt);
     Conversation conversation = begin_conversation(*model);
@@ -191,6 +218,12 @@ Action define_run(CLI::App& app) {
     flags->prompt_argument_option =
         app.add_option("text", flags->prompt_argument, "the same as --prompt; - is standard input")
             ->type_name("PROMPT");
+    app.add_option("--grammar", flags->grammar,
+                   "answer only what the grammar in this file allows (GBNF, as llama.cpp has it)")
+        ->type_name("FILE");
+    app.add_option("--json-schema", flags->json_schema,
+                   "answer by a JSON value that the schema in this file allows")
+        ->type_name("FILE");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
     app.add_flag("--json", flags->json, "print the answer as one JSON object, with its timings and seed");
     app.add_flag("--stats", flags->stats,

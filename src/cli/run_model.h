@@ -10,6 +10,7 @@
 #include "cli/live_sequence.h"
 #include "cli/model_flags.h"
 #include "engine/engine.h"
+#include "grammar/grammar.h"
 #include "sample/sampler.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -24,6 +25,7 @@ struct RunModel {
     std::vector<std::string> stop;  // texts that end an answer
     std::vector<int32_t> end_ids;   // tokens that do; none with ignore_eos
     std::unique_ptr<Tokenizer> tokenizer;
+    SharedGrammar grammar = nullptr;            // of all answers; nullptr: they may be anything
     std::optional<ChatTemplate> chat_template;  // not with --raw
     std::unique_ptr<Engine> engine;
     std::unique_ptr<LiveSequence> sequence;

@@ -55,6 +55,7 @@ Choice::Choice(std::shared_ptr<Ticket> of, int number, const Tokenizer& tokenize
       text(tokenizer, false, ticket->request.stop) {
     ids.reserve(ids.size() + static_cast<size_t>(ticket->most) + 1);
     for (const int32_t id : ids) sampler.accept(id);
+    if (ticket->request.grammar) grammar.emplace(ticket->request.grammar, ticket->request.grammar_start);
 }
 
 }  // namespace ft

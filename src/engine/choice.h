@@ -46,6 +46,7 @@ struct Choice {
     Expected<int32_t> next = 0;  // the one just drawn
     Sampler sampler;
     AnswerText text;
+    std::optional<GrammarState> grammar;  // nothing: the request has none
     TokenLogprobs logprobs;
     std::vector<double> hidden;                         // embed: the sum over the positions that were fed
     std::vector<int64_t> borders;                       // where state is kept, rising; recurrent layers only

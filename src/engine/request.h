@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "grammar/grammar.h"
 #include "sample/logprobs.h"
 #include "sample/sampler.h"
 
@@ -39,6 +41,10 @@ struct Request {
     Lane lane = Lane::interactive;
     int n_choices = 1;   // answers to the one prompt
     bool embed = false;  // what the prompt means is asked for, and no answer: see RequestOwner::on_embedding
+    // What each choice's text must be like; nullptr: anything. A choice ends when nothing may follow, and as
+    // an error where no token may come.
+    SharedGrammar grammar = nullptr;
+    GrammarStart grammar_start = GrammarStart::at_once;
     std::optional<int> top_logprobs;  // nothing: no logprobs; N: of each token, and of the N likeliest ones
 
     // The tokens of end_ids are never drawn, so that only max_tokens, the context or a stop text ends the

@@ -54,6 +54,7 @@ struct Scheduler::State {
     void tell_embedding(Choice& choice);
     void keep_beginning(Choice& choice);
     void draw_all();
+    static Expected<int32_t> draw(Choice& choice, std::span<const float> of);
     void accept(Choice& choice, std::span<const float> of);
     void count_experts(const CacheStats& stats);
     void publish();

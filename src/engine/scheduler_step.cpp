@@ -155,15 +155,22 @@ void Scheduler::State::draw_all() {
     };
     const auto choice = [&](int64_t i) -> Choice& { return *running[drawing[static_cast<size_t>(i)]]; };
     // each has a sampler of its own, so they may draw at once; their owners are told one after the other
-    engine.pool->run(static_cast<int>(n), [&](int i, int) {
-        Choice& c = choice(i);
-        c.next = c.sampler.sample(of(i), c.ids.size(), static_cast<uint64_t>(c.index));
-    });
+    engine.pool->run(static_cast<int>(n), [&](int i, int) { choice(i).next = draw(choice(i), of(i)); });
     {  // before anybody is told, who may look
         const std::lock_guard lock(mutex);
         counters.generated_tokens += static_cast<uint64_t>(n);
     }
     for (int64_t i = 0; i < n; i++) accept(choice(i), of(i));
+}
+
+Expected<int32_t> Scheduler::State::draw(Choice& choice, std::span<const float> of) {
+    std::span<const uint64_t> allowed;
+    if (choice.grammar) {
+        const Expected<std::span<const uint64_t>> tokens = choice.grammar->allowed();
+        if (!tokens) return tokens.error();
+        allowed = *tokens;
+    }
+    return choice.sampler.sample(of, choice.ids.size(), static_cast<uint64_t>(choice.index), allowed);
 }
 
 // The token that was drawn becomes part of the answer.
@@ -184,6 +191,9 @@ void Scheduler::State::accept(Choice& choice, std::span<const float> of) {
     ticket.record.generated_tokens++;
     if (std::ranges::find(request.end_ids, id) != request.end_ids.end())
         return end(choice, FinishReason::stop);
+    if (choice.grammar)
+        if (const Status accepted = choice.grammar->accept(id); !accepted)
+            return end(choice, FinishReason::error, &accepted.error());
     if (request.top_logprobs)
         token_logprobs(of, id, static_cast<size_t>(*request.top_logprobs), choice.logprobs);
     choice.sampler.accept(id);
@@ -193,7 +203,8 @@ void Scheduler::State::accept(Choice& choice, std::span<const float> of) {
                             .id = id,
                             .text = text,
                             .logprobs = request.top_logprobs ? &choice.logprobs : nullptr});
-    if (choice.text.stopped()) end(choice, FinishReason::stop);
+    const bool complete = choice.grammar && choice.grammar->must_end();
+    if (choice.text.stopped() || complete) end(choice, FinishReason::stop);
     else if (choice.drawn >= ticket.most) end(choice, FinishReason::length);
 }
 

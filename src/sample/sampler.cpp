@@ -1,5 +1,6 @@
 #include "sample/sampler.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +33,19 @@ void add_bias(std::span<float> logits, std::span<const LogitBias> biases) {
     for (const LogitBias& entry : biases)
         if (entry.id >= 0 && static_cast<size_t>(entry.id) < logits.size())
             logits[static_cast<size_t>(entry.id)] += entry.bias;
+}
+
+// False: no token is left.
+bool keep_allowed(std::span<float> logits, std::span<const uint64_t> allowed) {
+    constexpr float k_never = -std::numeric_limits<float>::infinity();
+    const size_t known = std::min(logits.size(), allowed.size() * 64);
+    bool any = false;
+    for (size_t i = 0; i < known; i++) {
+        if (((allowed[i / 64] >> (i % 64)) & 1) == 0) logits[i] = k_never;
+        else any = any || logits[i] != k_never;
+    }
+    std::fill(logits.begin() + static_cast<std::ptrdiff_t>(known), logits.end(), k_never);
+    return any;
 }
 
 int32_t likeliest(std::span<const float> logits) {
@@ -79,11 +93,15 @@ void Sampler::accept(int32_t id) {
 
 bool Sampler::greedy() const { return params_.temperature == 0 || (params_.top_k == 1 && !params_.mirostat); }
 
-Expected<int32_t> Sampler::sample(std::span<const float> logits, uint64_t position, uint64_t choice) {
+Expected<int32_t> Sampler::sample(std::span<const float> logits, uint64_t position, uint64_t choice,
+                                  std::span<const uint64_t> allowed) {
     check(!logits.empty(), "sampler: no logits");
     if (Status finite = check_finite(logits); !finite) return finite.error();
     scratch_->logits.assign(logits.begin(), logits.end());
     add_bias(scratch_->logits, params_.logit_bias);
+    if (!allowed.empty() && !keep_allowed(scratch_->logits, allowed))
+        return Error{Code::invalid, "every token that the grammar allows here is ruled out",
+                     "Leave out what rules them out: logit_bias, or ignore_eos."};
     penalties_.apply(scratch_->logits);
     dry_.apply(scratch_->logits);
     if (greedy()) return likeliest(scratch_->logits);

@@ -1,5 +1,6 @@
 // The next token from the logits. In this order, which is the one users know from llama.cpp:
-//    1. logit bias                                     added to the logits
+//    1. logit bias                                     added to the logits; what a grammar forbids is never
+//    drawn
 //    2. repetition, frequency and presence penalty     penalties.h
 //    3. DRY                                            dry.h
 //    4. top-n-sigma                                    truncation.h, and so on to 9
@@ -76,8 +77,10 @@ class Sampler {
 
     // The id of the next token; logits [n_vocab], not empty. position is that of the token chosen; the random
     // numbers depend on (seed, choice, position) alone. To be called once for each token. O(n_vocab): never a
-    // whole sort. An error: that of check_finite().
-    Expected<int32_t> sample(std::span<const float> logits, uint64_t position, uint64_t choice = 0);
+    // whole sort. allowed: bits by id of the tokens that may come, ids behind them may not; empty: all may.
+    // An error: that of check_finite(), or that no allowed token has a finite logit.
+    Expected<int32_t> sample(std::span<const float> logits, uint64_t position, uint64_t choice = 0,
+                             std::span<const uint64_t> allowed = {});
 
  private:
     bool greedy() const;

@@ -282,6 +282,49 @@ TEST(Sampler, DrawsOfASeedStayTheSame) {
               (std::vector<int32_t>{922, 2693, 1203, 654, 3437, 2869, 3297, 3148, 1213, 137, 1433, 545}));
 }
 
+TEST(Sampler, DrawsOnlyWhatIsAllowed) {
+    const std::vector<float> logits = random_logits(200, 5, 3);
+    std::vector<uint64_t> allowed(3);  // 192 ids: those behind are not allowed
+    for (const size_t id : {3u, 64u, 191u}) allowed[id / 64] |= uint64_t{1} << (id % 64);
+    std::vector<SamplerParams> chains = {plain(0), plain(1), plain(5), plain(1), plain(1), plain(1)};
+    chains[3].top_k = 2;
+    chains[3].min_p = 0.2f;
+    chains[3].top_n_sigma = 1;
+    chains[4].mirostat = true;
+    chains[5].repeat_penalty = 3;
+    chains[5].typical_p = 0.5f;
+    for (const SamplerParams& params : chains) {
+        Sampler sampler(params);
+        std::set<int32_t> drawn;
+        for (uint64_t position = 0; position < 200; position++) {
+            drawn.insert(*sampler.sample(logits, position, 0, allowed));
+            sampler.accept(*drawn.begin());
+        }
+        EXPECT_TRUE(std::ranges::includes(std::set<int32_t>{3, 64, 191}, drawn));
+    }
+    const int32_t best = *Sampler(plain(0)).sample(logits, 0, 0, allowed);
+    for (const int32_t id : {3, 64, 191})
+        EXPECT_GE(logits[static_cast<size_t>(best)], logits[static_cast<size_t>(id)]);
+}
+
+TEST(Sampler, AllowingAllChangesNothing) {
+    const std::vector<float> logits = random_logits(130, 6, 2);
+    const std::vector<uint64_t> all(3, ~uint64_t{0});
+    Sampler with(plain(1)), without(plain(1));
+    for (uint64_t position = 0; position < 50; position++)
+        EXPECT_EQ(*with.sample(logits, position, 0, all), *without.sample(logits, position));
+}
+
+TEST(Sampler, WhereNoAllowedTokenIsLeftIsAnError) {
+    std::vector<float> logits = {1, 2, 3};
+    SamplerParams params = plain(1);
+    params.logit_bias = {{1, -std::numeric_limits<float>::infinity()}};
+    const std::vector<uint64_t> allowed = {2};
+    const Expected<int32_t> drawn = Sampler(params).sample(logits, 0, 0, allowed);
+    ASSERT_FALSE(drawn);
+    EXPECT_NE(drawn.error().what.find("grammar"), std::string::npos);
+}
+
 TEST(Sampler, PenaltyForgetsWhatIsOlderThanItsWindow) {
     const std::vector<float> logits = {4, 3, 0, 0, 0};
     const auto greedy_after = [&](int window, std::initializer_list<int32_t> ids) {

@@ -61,7 +61,11 @@ void finish_chat(JsonFields& fields, ChatDraft draft, Request request, const Ser
     *text += prefill;
     call.split_thinking = draft.split_thinking && !begun;
     call.inside_thinking = call.split_thinking && opens_thinking(*text);
-    request.prompt = raw_prompt(model.tokenizer, *text).ids;
+    Prompt prompt = raw_prompt(model.tokenizer, *text);
+    prompt.inside_thinking = opens_thinking(*text);
+    prompt.thinking_is_over = begun || closes_thinking(*text);
+    request.grammar_start = start_of_grammar(prompt);
+    request.prompt = std::move(prompt.ids);
     call.prompt_text = std::move(*text);
     call.requests.push_back(std::move(request));
     check_lengths(fields, draft.field, call, model.n_ctx);

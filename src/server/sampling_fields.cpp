@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "server/constraint_fields.h"
 #include "text/tokens_with.h"
 
 namespace ft {
@@ -184,6 +185,7 @@ Request read_sampling(JsonFields& fields, const RequestDefaults& defaults, const
     read_end(fields, defaults, names.stop, request);
     read_length(fields, names, request);
     params.seed = read_seed(fields, defaults);
+    read_constraint(fields, tokenizer, request);
     if (const auto n = fields.integer("n", 1, k_most_choices)) request.n_choices = static_cast<int>(*n);
     return request;
 }

@@ -16,18 +16,9 @@ struct UnofferedField {
     const char* why;
 };
 
-constexpr const char* k_not_yet = "constrained answers are not offered by this version";
-
 constexpr UnofferedField k_unoffered[] = {
     {"suffix", R"([""])", "filling in between two texts is not offered"},
-    {"response_format", R"([{"type": "text"}])", k_not_yet},
-    {"grammar", R"([""])", k_not_yet},
-    {"json_schema", "[{}]", k_not_yet},
-    {"guided_json", "[]", k_not_yet},
-    {"guided_regex", R"([""])", k_not_yet},
-    {"guided_choice", "[[]]", k_not_yet},
-    {"guided_grammar", R"([""])", k_not_yet},
-    {"structured_outputs", "[{}]", k_not_yet},
+    {"guided_regex", R"([""])", "use json_schema with a pattern, or grammar"},
     {"modalities", R"([["text"]])", "answers are text alone"},
     {"audio", "[]", "answers are text alone"},
     {"chat_template", R"([""])", "the template is the server's to choose (model.template)"},

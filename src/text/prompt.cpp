@@ -36,6 +36,7 @@ Expected<Prompt> chat_prompt(const ChatTemplate& chat_template, const Tokenizer&
     if (!text) return text.error();
     Prompt prompt = raw_prompt(tokenizer, *text);
     prompt.inside_thinking = opens_thinking(*text);
+    prompt.thinking_is_over = closes_thinking(*text);
     return prompt;
 }
 

@@ -13,7 +13,8 @@ namespace ft {
 
 struct Prompt {
     std::vector<int32_t> ids;
-    bool inside_thinking = false;  // the template has opened <think> for the model
+    bool inside_thinking = false;   // the template has opened <think> for the model
+    bool thinking_is_over = false;  // the template has closed it, too: the answer begins at once
 };
 
 // Text for a model that is to go on with it: BOS by the vocabulary's rule (not twice), special tokens parsed.

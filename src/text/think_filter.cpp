@@ -18,6 +18,10 @@ size_t begun_tag(std::string_view text, std::string_view tag) {
 
 void skip_blanks(std::string& text) { text.erase(0, std::min(text.find_first_not_of(k_blank), text.size())); }
 
+std::string_view without_blanks(std::string_view text) {
+    return text.substr(0, text.find_last_not_of(k_blank) + 1);
+}
+
 void emit(std::vector<Piece>& out, bool thinking, std::string text) {
     if (text.empty()) return;
     if (!out.empty() && out.back().thinking == thinking) out.back().text += text;
@@ -78,9 +82,7 @@ void ThinkFilter::advance(std::vector<Piece>& out, bool at_end) {
     emit(out, false, std::exchange(waiting_, ""));
 }
 
-bool opens_thinking(std::string_view prompt) {
-    const size_t end = prompt.find_last_not_of(k_blank);
-    return end != std::string_view::npos && prompt.substr(0, end + 1).ends_with(k_open);
-}
+bool opens_thinking(std::string_view prompt) { return without_blanks(prompt).ends_with(k_open); }
+bool closes_thinking(std::string_view prompt) { return without_blanks(prompt).ends_with(k_close); }
 
 }  // namespace ft

@@ -32,5 +32,7 @@ class ThinkFilter {
 
 // Whether a rendered prompt ends inside an open <think>.
 bool opens_thinking(std::string_view prompt);
+// Whether it ends behind </think>.
+bool closes_thinking(std::string_view prompt);
 
 }  // namespace ft

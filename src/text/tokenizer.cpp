@@ -7,6 +7,7 @@
 #include "text/byte_alphabet.h"
 #include "text/char_fallback.h"
 #include "text/end_tokens.h"
+#include "text/token_trie.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8.h"
 
@@ -57,6 +58,8 @@ Expected<std::unique_ptr<Tokenizer>> Tokenizer::load(const Gguf& file, const std
 
 Tokenizer::Tokenizer(Vocabulary vocabulary)
     : vocabulary_(std::move(vocabulary)), end_ids_(end_tokens(vocabulary_)) {}
+
+Tokenizer::~Tokenizer() = default;
 
 const Tokenizer::Tables& Tokenizer::tables() const {
     std::call_once(tables_built_, [&] {
@@ -121,6 +124,23 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool show_special) c
     for (const int32_t id : ids) append_bytes(id, show_special, out);
     if (strips_leading_blank() && out.starts_with(' ')) out.erase(0, 1);
     return out;
+}
+
+bool Tokenizer::may_be_text(int32_t id) const {
+    const std::string_view text = vocabulary_.text(id);
+    const bool is_mark =
+        vocabulary_.type(id) == TokenType::user_defined && text.starts_with('<') && text.ends_with('>');
+    return !is_mark && !is_end(id);
+}
+
+const TokenTrie& Tokenizer::trie() const {
+    std::call_once(trie_built_, [&] {
+        std::vector<std::string> texts(static_cast<size_t>(vocab_size()));
+        for (int32_t id = 0; id < vocab_size(); id++)
+            if (may_be_text(id)) append_bytes(id, false, texts[static_cast<size_t>(id)]);
+        trie_ = std::make_unique<const TokenTrie>(texts);
+    });
+    return *trie_;
 }
 
 bool Tokenizer::is_end(int32_t id) const { return std::binary_search(end_ids_.begin(), end_ids_.end(), id); }

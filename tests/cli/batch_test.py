@@ -26,7 +26,31 @@ def text_of(answer):
     return choice["text"] if "text" in choice else choice["message"]["content"]
 
 
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}}, "required": ["a", "b"],
+          "additionalProperties": False}
+
+
 class Batch(harness.Case):
+    def test_answers_of_a_form(self):
+        schema = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": SCHEMA}}
+        form = {"temperature": 1.4, "max_tokens": 300}
+        lines = [line(3, CHAT, response_format=schema, n=2, logprobs=True, **form),
+                 line(4, COMPLETIONS, grammar='root ::= "yes" | "no"', **form),
+                 line(5, CHAT, response_format={"type": "json_schema", "json_schema": {"schema": {"not": {}}}}),
+                 line(6, COMPLETIONS, grammar='root ::= root "a" | "b"'),
+                 line(7, CHAT, response_format={"type": "json_object"}, temperature=0)]
+        _, got = self.batch(self.lines("form.jsonl", lines), self.path("form-out.jsonl"))
+        by_id = {o["custom_id"]: o for o in got}
+        for choice in by_id["line-3"]["response"]["body"]["choices"]:
+            value = json.loads(choice["message"]["content"])
+            self.assertEqual(list(value), ["a", "b"])
+            self.assertEqual(choice["finish_reason"], "stop")
+        self.assertIn(text_of(by_id["line-4"]), ("yes", "no"))
+        for name, word in (("line-5", "not"), ("line-6", "left-recursive")):
+            self.assertIn(word, json.dumps(by_id[name]))
+            self.assertIn("invalid_request_error", json.dumps(by_id[name]))
+        self.assertEqual(text_of(by_id["line-7"])[:1], "{")
+
     def lines(self, name, lines):
         return self.write(name, "".join((l if isinstance(l, str) else json.dumps(l)) + "\n" for l in lines))
 

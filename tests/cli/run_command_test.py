@@ -36,6 +36,40 @@ class RunCommand(harness.Case):
         self.assertIn("standard input is not read", self.good(ask(QUESTION, *flags, stdin="more")).err)
         self.assertNotIn("standard input", self.good(ask(QUESTION, *flags)).err)
 
+    SCHEMA = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer"},
+                                               "kind": {"enum": ["dense", "sparse"]}},
+              "required": ["name", "age", "kind"], "additionalProperties": False}
+
+    def test_answers_of_a_schema(self):
+        path = self.write("schema.json", json.dumps(self.SCHEMA))
+        for flags in ((*GREEDY,), ("--temp", 1.4, "--seed", 1), ("--temp", 1.4, "--seed", 2, "--raw")):
+            with self.subTest(flags=flags):
+                got = self.good(ask(QUESTION, *flags, "--json-schema", path, "--max-tokens", 300, "--json")).json()
+                value = json.loads(got["text"])
+                self.assertEqual(list(value), ["name", "age", "kind"])
+                self.assertLessEqual(len(value["name"]), 12)
+                self.assertIs(type(value["age"]), int)
+                self.assertIn(value["kind"], ("dense", "sparse"))
+                self.assertEqual(got["finish_reason"], "stop")
+
+    def test_answers_of_a_grammar(self):
+        path = self.write("answer.gbnf", 'root ::= ("yes" | "no") ", " [a-z]{3,8} "."  # nothing else\n')
+        for seed in range(3):
+            got = self.good(ask(QUESTION, "--temp", 1.3, "--seed", seed, "--grammar", path)).text.strip()
+            self.assertRegex(got, r"^(yes|no), [a-z]{3,8}\.$")
+
+    def test_grammars_and_schemas_that_cannot_be_are_refused_before_the_weights(self):
+        for flag, text, says in (("--grammar", "root ::= other", '"other"'), ("--grammar", 'root ::= "a', "line 1"),
+                                 ("--json-schema", '{"not": {}}', '"not"'), ("--json-schema", "{", "no JSON"),
+                                 ("--json-schema", "7", "no schema")):
+            with self.subTest(text=text):
+                r = ask(QUESTION, flag, self.write("bad", text))
+                self.refused(r, says)
+                self.assertIn("bad", r.err)
+        self.refused(ask(QUESTION, "--grammar", self.path("none")), "none")
+        both = self.write("both", "{}")
+        self.refused(ask(QUESTION, "--grammar", both, "--json-schema", both), "at once")
+
     def test_raw_is_the_continuation_alone(self):
         flags = ("--raw", *GREEDY, "--max-tokens", 12)
         want = self.good(ask("The expert", *flags, "--json")).json()["text"]

@@ -2,6 +2,7 @@
 
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
+#include "server/constraint_fields.h"
 #include "server/dialects.h"
 #include "server/sampling_fields.h"
 
@@ -216,7 +217,7 @@ void read_thinking(JsonFields& fields, ChatDraft& draft) {
     else if (type != "adaptive") inner.expected("type", "enabled, disabled or adaptive", Json(type));
 }
 
-void read_output_config(JsonFields& fields, ChatDraft& draft) {
+void read_output_config(JsonFields& fields, const Tokenizer& tokenizer, ChatDraft& draft, Request& request) {
     const Json* config = fields.find("output_config");
     if (!config) return;
     if (!config->is_object()) return fields.expected("output_config", "an object", *config);
@@ -224,7 +225,8 @@ void read_output_config(JsonFields& fields, ChatDraft& draft) {
     const std::optional<bool> think = draft.think;
     read_effort(inner, "effort", draft);
     if (think) draft.think = think;
-    if (inner.find("format")) refuse_form(fields, "output_config.format");
+    if (const Json* format = inner.find("format"))
+        read_answer_format(fields, "output_config.format", *format, tokenizer, request);
 }
 
 }  // namespace
@@ -243,7 +245,7 @@ void read_anthropic(JsonFields& fields, const ServedModel& model, OpenAiCall& ca
     draft.messages = read_turns(fields);
     draft.tools = read_anthropic_tools(fields);
     read_thinking(fields, draft);
-    read_output_config(fields, draft);
+    read_output_config(fields, model.tokenizer, draft, request);
     finish_chat(fields, std::move(draft), std::move(request), model, call);
 }
 

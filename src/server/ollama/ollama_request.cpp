@@ -1,5 +1,6 @@
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
+#include "server/constraint_fields.h"
 #include "server/dialects.h"
 #include "server/model_lists.h"
 #include "server/sampling_fields.h"
@@ -113,7 +114,7 @@ void read_ollama(bool chat, JsonFields& fields, const ServedModel& model, const 
     refuse_ollama_fields(fields.object(), fields);
     Request request = read_options(fields, model);
     read_ollama_logprobs(fields, request);
-    if (const Json* format = fields.find("format"); format && *format != "") refuse_form(fields, "format");
+    read_ollama_format(fields, model.tokenizer, request);
     ChatDraft draft;
     draft.field = chat ? "messages" : "prompt";
     draft.continue_last = chat;

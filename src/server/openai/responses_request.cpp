@@ -3,6 +3,7 @@
 
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
+#include "server/constraint_fields.h"
 #include "server/dialects.h"
 #include "server/sampling_fields.h"
 
@@ -213,9 +214,8 @@ Json read_responses(JsonFields& fields, const ServedModel& model, OpenAiCall& ca
     }
     if (const Json* text = fields.find("text")) {
         if (!text->is_object()) fields.expected("text", "an object", *text);
-        else if (const auto format = text->find("format");
-                 format != text->end() && !format->is_null() && *format != Json{{"type", "text"}})
-            refuse_form(fields, "text.format");
+        else if (const auto format = text->find("format"); format != text->end() && !format->is_null())
+            read_answer_format(fields, "text.format", *format, model.tokenizer, request);
     }
     Json repeated = repeated_fields(fields, request, draft.tools);
     finish_chat(fields, std::move(draft), std::move(request), model, call);

@@ -5,6 +5,7 @@
 
 #include "server/chat_messages.h"
 #include "server/chat_render.h"
+#include "server/tools/forced_call.h"
 #include "text/prompt.h"
 #include "text/think_filter.h"
 
@@ -47,13 +48,13 @@ void finish_chat(JsonFields& fields, ChatDraft draft, Request request, const Ser
                            fmt::format("{}: this model has no chat template. Use /v1/completions, or "
                                        "/generate with raw.",
                                        draft.field));
-    if (draft.tools.any() && draft.tools.choice == ToolOffer::Choice::required)
-        refuse_form(fields, draft.choice_field);
+    const bool formed = request.grammar != nullptr;  // such an answer is no call, whatever it looks like
+    force_call(draft.tools, draft.choice_field, model.tokenizer, fields, request);
     const std::string prefill = take_prefill(draft);
     const bool begun = !prefill.empty();  // there is no more thinking in such an answer
     if (begun) draft.think = false;
     if (fields.failed()) return;
-    call.tools = tool_rules(draft.tools);
+    if (!formed) call.tools = tool_rules(draft.tools);
     Expected<std::string> text =
         render_chat(*model.chat_template, model.tokenizer, context_of(draft, model.defaults));
     if (!text) return fields.fail(draft.field, fmt::format("{}: {}", draft.field, text.error().sentence()));
@@ -69,10 +70,6 @@ void finish_chat(JsonFields& fields, ChatDraft draft, Request request, const Ser
     call.prompt_text = std::move(*text);
     call.requests.push_back(std::move(request));
     check_lengths(fields, draft.field, call, model.n_ctx);
-}
-
-void refuse_form(JsonFields& fields, const std::string& name) {
-    fields.fail(name, fmt::format("{}: constrained answers are not offered by this version.", name));
 }
 
 void read_effort(JsonFields& fields, const char* name, ChatDraft& draft) {

@@ -27,9 +27,6 @@ struct ChatDraft {
 void finish_chat(JsonFields& fields, ChatDraft draft, Request request, const ServedModel& model,
                  OpenAiCall& call);
 
-// A form of answers that is asked for in field `name`.
-void refuse_form(JsonFields& fields, const std::string& name);
-
 // Words for how much a model is to think, OpenAI's and Anthropic's: none, minimal, low, medium, high, xhigh,
 // max. `minimal` and `none` switch it off.
 void read_effort(JsonFields& fields, const char* name, ChatDraft& draft);

@@ -1,5 +1,8 @@
 #include "server/tools/forced_call.h"
 
+#include "engine/request.h"
+#include "grammar/grammar.h"
+
 namespace ft {
 
 namespace {
@@ -32,6 +35,31 @@ bool has_reference(const Json& schema) {
     return false;
 }
 
+// A function without parameters takes none, and members that a schema does not name are none of its
+// arguments.
+Json arguments_schema(const Json& function) {
+    const auto at = function.find("parameters");
+    Json schema = at == function.end() ? Json::object() : *at;
+    const bool says_more = schema.contains("$ref") || schema.contains("anyOf") || schema.contains("oneOf") ||
+                           schema.contains("allOf");
+    if (says_more) return schema;
+    if (!schema.contains("type")) schema["type"] = "object";
+    if (schema["type"] == "object" && !schema.contains("properties")) schema["properties"] = Json::object();
+    if (schema["type"] == "object" && !schema.contains("additionalProperties"))
+        schema["additionalProperties"] = false;
+    return schema;
+}
+
+// The offer with any object as the arguments of functions whose schemas no grammar can say: one of many must
+// not make the others useless.
+ToolOffer with_simple_schemas(const ToolOffer& offer, const Tokenizer& tokenizer) {
+    ToolOffer simple = offer;
+    for (Json& tool : simple.list)
+        if (!compile_json_schema(arguments_schema(tool["function"]), tokenizer))
+            tool["function"]["parameters"] = {{"type", "object"}, {"additionalProperties", true}};
+    return simple;
+}
+
 }  // namespace
 
 Json forced_call_schema(const ToolOffer& offer) {
@@ -39,8 +67,7 @@ Json forced_call_schema(const ToolOffer& offer) {
     for (const Json& tool : offer.list) {
         const Json& function = tool["function"];
         if (!offer.only.empty() && function["name"] != offer.only) continue;
-        const auto at = function.find("parameters");
-        Json arguments = at == function.end() || at->empty() ? Json{{"type", "object"}} : *at;
+        Json arguments = arguments_schema(function);
         if (has_reference(arguments)) {
             const std::string name = fmt::format("f{}", definitions.size());
             definitions[name] = moved_schema(arguments, "/$defs/" + name);
@@ -56,6 +83,20 @@ Json forced_call_schema(const ToolOffer& offer) {
     if (calls.size() == 1) schema.update(calls[0]);
     else schema["anyOf"] = std::move(calls);
     return schema;
+}
+
+void force_call(const ToolOffer& offer, const char* field, const Tokenizer& tokenizer, JsonFields& fields,
+                Request& request) {
+    if (!offer.any() || offer.choice != ToolOffer::Choice::required || fields.failed()) return;
+    if (request.grammar)
+        return fields.fail(
+            field,
+            fmt::format("{} asks for a call, and another field for another form of the answer.", field));
+    Expected<SharedGrammar> grammar = compile_json_schema(forced_call_schema(offer), tokenizer);
+    if (!grammar)
+        grammar = compile_json_schema(forced_call_schema(with_simple_schemas(offer, tokenizer)), tokenizer);
+    if (!grammar) return fields.fail(field, fmt::format("{}: {}", field, grammar.error().sentence()));
+    request.grammar = std::move(*grammar);
 }
 
 }  // namespace ft

@@ -5,6 +5,9 @@
 
 namespace ft {
 
+class Tokenizer;
+struct Request;
+
 // The JSON schema of {"name": …, "arguments": {…}}, with the arguments of the function that is called: of any
 // of the offer, or of the one that it names. References in the functions' schemas stay whole.
 nlohmann::ordered_json forced_call_schema(const ToolOffer& offer);

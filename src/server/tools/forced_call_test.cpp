@@ -22,7 +22,7 @@ constexpr std::string_view k_two =
     "properties": {"x": {"type": "integer"}}}}}, {"type": "function", "function": {"name": "g"}}])";
 constexpr const char* k_schema_of_g =
     R"({"type": "object", "properties": {"name": {"const": "g"}, "arguments": {"type":
-    "object"}}, "required": ["name", "arguments"], "additionalProperties": false})";
+    "object", "properties": {}, "additionalProperties": false}}, "required": ["name", "arguments"], "additionalProperties": false})";
 
 TEST(ForcedCall, IsOneOfAllFunctionsOrTheNamedOne) {
     EXPECT_EQ(forced_call_schema(offer_of(k_two, "g")), ordered_json::parse(k_schema_of_g));
@@ -30,7 +30,9 @@ TEST(ForcedCall, IsOneOfAllFunctionsOrTheNamedOne) {
     ASSERT_EQ(any["anyOf"].size(), 2u);
     EXPECT_EQ(any["anyOf"][0]["properties"]["name"]["const"], "f");
     EXPECT_EQ(any["anyOf"][0]["properties"]["arguments"],
-              ordered_json::parse(R"({"type": "object", "properties": {"x": {"type": "integer"}}})"));
+              ordered_json::parse(
+                  R"({"type": "object", "properties": {"x": {"type": "integer"}}, "additionalProperties":
+        false})"));
     EXPECT_EQ(any["anyOf"][1], ordered_json::parse(k_schema_of_g));
 }
 
@@ -39,7 +41,7 @@ TEST(ForcedCall, ReferencesStayWhole) {
                   offer_of(R"([{"type": "function", "function": {"name": "f", "parameters": {"$defs": {"p":
         {"type": "integer"}}, "type": "object", "properties": {"a": {"$ref": "#/$defs/p"}}}}}])")),
               ordered_json::parse(R"({"$defs": {"f0": {"$defs": {"p": {"type": "integer"}}, "type": "object",
-        "properties": {"a": {"$ref": "#/$defs/f0/$defs/p"}}}}, "type": "object", "properties": {"name": {"const": "f"},
+        "properties": {"a": {"$ref": "#/$defs/f0/$defs/p"}}, "additionalProperties": false}}, "type": "object", "properties": {"name": {"const": "f"},
         "arguments": {"$ref": "#/$defs/f0"}}, "required": ["name", "arguments"], "additionalProperties": false})"));
 }
 

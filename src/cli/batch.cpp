@@ -21,6 +21,7 @@
 #include "cli/standard_output.h"
 #include "engine/scheduler.h"
 #include "server/openai_response.h"
+#include "text/chat_history.h"
 
 namespace ft::cli {
 
@@ -49,7 +50,7 @@ class Batch {
           BatchOutput& output, size_t window)
         : text_(text),
           model_{*text.tokenizer, text.chat_template ? &*text.chat_template : nullptr, text.defaults,
-                 engine.n_ctx()},
+                 engine.n_ctx(), engine.endless()},
           scheduler_(scheduler),
           input_(input),
           output_(output),
@@ -155,10 +156,23 @@ class Batch {
                 ++at;
                 continue;
             }
+            note_truncated(*at);
             if (Status written = output_.append(finished_line(*at)); !written) return written;
             at = running_.erase(at);
         }
         return {};
+    }
+
+    // What kv_cache.auto_evict took from a line, once for each.
+    void note_truncated(const Running& running) const {
+        if (running.line.call->dropped_turns > 0)
+            log("kv", "line {}: {}", running.line.number,
+                dropped_turns_line(running.line.call->dropped_turns,
+                                   running.line.call->requests[0].dropped_tokens, model_.n_ctx));
+        int64_t forgotten = 0;
+        for (const auto& answer : running.answers) forgotten += answer->record().forgotten_tokens;
+        if (forgotten > 0)
+            log("kv", "line {}: {}", running.line.number, forgotten_line(forgotten, model_.n_ctx));
     }
 
     nlohmann::ordered_json finished_line(const Running& running) const {
@@ -191,11 +205,9 @@ class Batch {
 };
 
 nlohmann::ordered_json memory_json(const SchedulerCounters& counters) {
-    return {{"kv_bytes", counters.kv_bytes},
-            {"kv_bytes_planned", counters.kv_bytes_planned},
-            {"pages_leaked", counters.pages_used},
-            {"checkpoints_leaked", counters.checkpoints},
-            {"parked_files", counters.parked_files}};
+    return {{"kv_bytes", counters.kv_bytes},         {"kv_bytes_planned", counters.kv_bytes_planned},
+            {"pages_leaked", counters.pages_used},   {"checkpoints_leaked", counters.checkpoints},
+            {"parked_files", counters.parked_files}, {"parked_bytes", counters.parked_bytes}};
 }
 
 // What the run did, on stderr and, with --json, as the last line of stdout.
@@ -231,7 +243,8 @@ Expected<int> run_batch(const ModelChoice& choice, const BatchFlags& flags) {
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
     LoadOptions load = load_options(choice);
-    const SchedulerOptions options = scheduler_options(choice.settings);
+    SchedulerOptions options = scheduler_options(choice.settings);
+    options.interactive_slots = 0;               // nobody waits at a terminal
     load.steps.batch_size = options.batch_size;  // what the plan makes room for
     load.kv.pool_tokens = options.pool_tokens;
     Expected<std::unique_ptr<Engine>> engine = load_engine(std::move(load));

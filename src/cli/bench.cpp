@@ -9,10 +9,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/bench_conversations.h"
 #include "cli/bench_parallel.h"
 #include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/numbers.h"
+#include "cli/scheduler_settings.h"
 #include "cli/standard_output.h"
 #include "cli/timings.h"
 #include "device/foreign_cpu.h"
@@ -26,6 +28,7 @@ struct BenchFlags {
     double limit = 0;
     bool json = false;
     std::vector<int> parallel = {};
+    int64_t conversations = 0;  // lines of the mix; 0: that part is not asked for
 };
 
 // The ids of the field's synthetic benchmark: no two neighbours alike, spread over the vocabulary.
@@ -197,8 +200,37 @@ Expected<int> bench_widths(LoadOptions options, const BenchFlags& flags) {
     return 0;
 }
 
+// The same for conversations that run beside each other.
+Expected<int> bench_together(LoadOptions options, const Settings& settings, const BenchFlags& flags) {
+    ConversationBench bench{.options = scheduler_options(settings),
+                            .prompt_tokens = std::max<int64_t>(flags.pp, 1),
+                            .lines = flags.conversations};
+    bench.options.interactive_slots = 0;
+    bench.options.pool_tokens = 0;
+    bench.options.prefix_cache_bytes = 0;
+    if (options.n_ctx == 0) options.n_ctx_least = bench.prompt_tokens + k_conversation_room;
+    options.steps.batch_size = std::max(bench.options.batch_size, k_beside_answers + 1);
+    auto engine = load_engine(options);
+    if (!engine) return engine.error();
+    const ForeignCpu watch;
+    const auto result = bench_conversations(**engine, bench);
+    if (!result) return result.error();
+    if (flags.json) {
+        const nlohmann::ordered_json out = {{"conversations", to_json(*result)},
+                                            {"threads", (*engine)->threads()},
+                                            {"isa", (*engine)->kernels_name()},
+                                            {"foreign_cpu", watch.share()}};
+        write_out(json_text(out));
+    } else {
+        write_out(to_text(*result));
+    }
+    if (Status s = finish_output(); !s) return s.error();
+    return 0;
+}
+
 Expected<int> bench(const ModelChoice& model, const BenchFlags& flags) {
     LoadOptions options = load_options(model);
+    if (flags.conversations > 0) return bench_together(std::move(options), model.settings, flags);
     if (!flags.parallel.empty()) return bench_widths(std::move(options), flags);
     if (options.n_ctx == 0) options.n_ctx_least = std::max(flags.pp, flags.depth + 1 + flags.warm + flags.tg);
     auto engine = load_engine(options);
@@ -230,6 +262,12 @@ Action define_bench(CLI::App& app) {
         ->delimiter(',')
         ->check(CLI::Range(1, 256))
         ->type_name("N,N,..");
+    app.add_option(
+           "--conversations", flags->conversations,
+           "instead: a prompt of --pp tokens beside answers, a beginning that is kept, and N requests "
+           "of mixed lengths")
+        ->transform(whole_number(1, 100000))
+        ->type_name("N");
     app.add_flag("--json", flags->json, "one JSON object");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return bench(model, *flags); });

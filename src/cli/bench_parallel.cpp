@@ -27,17 +27,6 @@ class Watch : public RequestOwner {
     RequestRecord record;
 };
 
-// No two answers begin alike, so that none is spared its prompt.
-Request request(int number, int64_t pp, int64_t tg, int64_t n_vocab) {
-    Request r;
-    for (int64_t i = 0; i < pp; i++)
-        r.prompt.push_back(static_cast<int32_t>((100 + number * 131 + i * 7919 % 20000) % n_vocab));
-    r.sampling.temperature = 0;
-    r.max_tokens = tg;
-    r.lane = Lane::batch;
-    return r;
-}
-
 Expected<ParallelResult> run_width(Engine& engine, const Tokenizer& tokenizer, int width, int64_t pp,
                                    int64_t tg) {
     SchedulerOptions options;
@@ -49,7 +38,7 @@ Expected<ParallelResult> run_width(Engine& engine, const Tokenizer& tokenizer, i
     const Seconds start = now_seconds();
     for (int i = 0; i < width; i++) {
         answers.push_back(std::make_shared<Watch>());
-        const auto id = (*scheduler)->submit(request(i, pp, tg, engine.n_vocab()), answers.back());
+        const auto id = (*scheduler)->submit(bench_request(i, pp, tg, engine.n_vocab()), answers.back());
         if (!id) return id.error();
     }
     while ((*scheduler)->step()) {
@@ -73,6 +62,16 @@ Expected<ParallelResult> run_width(Engine& engine, const Tokenizer& tokenizer, i
 }
 
 }  // namespace
+
+Request bench_request(int number, int64_t pp, int64_t tg, int64_t n_vocab) {
+    Request r;
+    for (int64_t i = 0; i < pp; i++)
+        r.prompt.push_back(static_cast<int32_t>((100 + number * 131 + i * 7919 % 20000) % n_vocab));
+    r.sampling.temperature = 0;
+    r.max_tokens = tg;
+    r.lane = Lane::batch;
+    return r;
+}
 
 Expected<std::vector<ParallelResult>> bench_parallel(Engine& engine, const std::vector<int>& widths,
                                                      int64_t pp, int64_t tg) {

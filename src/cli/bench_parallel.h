@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/request.h"
 
 namespace ft::cli {
 
@@ -21,6 +22,10 @@ struct ParallelResult {
 // beginning; the engine was loaded for the largest width.
 Expected<std::vector<ParallelResult>> bench_parallel(Engine& engine, const std::vector<int>& widths,
                                                      int64_t pp, int64_t tg);
+
+// A greedy request of the batch lane. No two numbers have prompts that begin alike, so that none is spared
+// its prompt.
+Request bench_request(int number, int64_t pp, int64_t tg, int64_t n_vocab);
 
 nlohmann::ordered_json to_json(const std::vector<ParallelResult>& results);
 std::string to_text(const std::vector<ParallelResult>& results);

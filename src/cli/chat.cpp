@@ -1,6 +1,7 @@
 #include "cli/chat.h"
 
 #include <cstdio>
+#include <limits>
 
 #include "base/log.h"
 #include "base/printable.h"
@@ -56,14 +57,19 @@ class Chat {
 
     Status turn(const std::string& text) {
         conversation_.add_user(text);
-        const Expected<Prompt> prompt = conversation_.prompt();
-        if (!prompt || !fits(*prompt)) {
-            if (!prompt) say(prompt.error().sentence());
+        const bool evicts = model_.engine->endless();
+        const int64_t n_ctx = model_.engine->n_ctx();
+        const Expected<FittedPrompt> fitted =
+            conversation_.fitted_prompt(evicts ? n_ctx : std::numeric_limits<int64_t>::max());
+        if (!fitted || !fits(fitted->prompt)) {
+            if (!fitted) say(fitted.error().sentence());
             conversation_.drop_last();
             return {};
         }
+        if (fitted->dropped_turns > 0)
+            say(dropped_turns_line(fitted->dropped_turns, fitted->dropped_tokens, n_ctx));
         clear_interrupt();
-        Expected<Reply> reply = reply_to(model_, *prompt, style_);
+        Expected<Reply> reply = reply_to(model_, fitted->prompt, style_);
         clear_interrupt();
         if (!reply) return reply.error();
         const bool nothing_came = reply->text.empty() && reply->thinking.empty();
@@ -72,6 +78,7 @@ class Chat {
         log_statistics(model_, *reply, style_.live_stats);
         if (reply->answer.end == AnswerEnd::context_full)
             say(context_full_line(model_.engine->n_ctx(), model_.engine->n_ctx_model(), true));
+        if (reply->forgotten_tokens > 0) say(forgotten_line(reply->forgotten_tokens, n_ctx));
         if (const std::string why = nothing_shown_line(*reply, style_); !why.empty()) say(why);
         last_ = reply->answer.timings;
         return {};

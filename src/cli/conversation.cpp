@@ -37,12 +37,23 @@ void Conversation::add_assistant(std::string text, std::string thinking) {
     messages_.push_back(std::move(message));
 }
 
-Expected<Prompt> Conversation::prompt() const {
+ChatContext Conversation::context() const {
     ChatContext context;
     if (!system_.empty()) context.messages.push_back({{"role", "system"}, {"content", mend_utf8(system_)}});
     for (const auto& message : messages_) context.messages.push_back(message);
     context.enable_thinking = think_;
-    return chat_prompt(template_, tokenizer_, std::move(context));
+    return context;
+}
+
+Expected<Prompt> Conversation::prompt() const { return chat_prompt(template_, tokenizer_, context()); }
+
+Expected<FittedPrompt> Conversation::fitted_prompt(int64_t n_ctx) {
+    Expected<FittedPrompt> fitted = ft::fitted_prompt(
+        context(), tokenizer_, n_ctx,
+        [&](const ChatContext& shorter) { return chat_text(template_, tokenizer_, shorter); });
+    if (fitted && fitted->dropped_turns > 0 && static_cast<int64_t>(fitted->prompt.ids.size()) < n_ctx)
+        messages_ = without_turns(messages_, fitted->dropped_turns);
+    return fitted;
 }
 
 }  // namespace ft::cli

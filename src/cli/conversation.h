@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "text/prompt.h"
+#include "text/chat_history.h"
 
 namespace ft::cli {
 
@@ -33,8 +33,13 @@ class Conversation {
 
     // The prompt for the next answer. An error is the template's.
     Expected<Prompt> prompt() const;
+    // The same for a context of n_ctx tokens: turns that it has no room for are gone afterwards, unless the
+    // prompt is too long without them, too.
+    Expected<FittedPrompt> fitted_prompt(int64_t n_ctx);
 
  private:
+    ChatContext context() const;
+
     const ChatTemplate& template_;
     const Tokenizer& tokenizer_;
     std::optional<bool> think_;

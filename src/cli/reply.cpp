@@ -65,7 +65,8 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     answer->timings.forecast = forecast_of(*model.engine);
     answer->timings.bytes_per_token = model.engine->bytes_per_token();
     if (!model.engine->experts_resident()) answer->timings.experts = model.engine->expert_stats() - before;
-    return Reply{std::move(*answer), printer.text(), printer.thinking(), watch.share()};
+    return Reply{std::move(*answer), printer.text(), printer.thinking(),
+                 model.engine->forgotten(model.sequence->n_past()), watch.share()};
 }
 
 std::string statistics_line(const Timings& t) {
@@ -123,6 +124,7 @@ std::string reply_json(const Reply& reply, const RunModel& model) {
     nlohmann::ordered_json out = {{"text", reply.text}};
     if (!reply.thinking.empty()) out["reasoning_content"] = reply.thinking;
     out["finish_reason"] = finish_reason(reply.answer.end);
+    if (reply.forgotten_tokens > 0) out["truncated"] = true;
     out["seed"] = model.sampling.seed;
     out["model"] = model.name;
     out["timings"] = std::move(timings);

@@ -14,6 +14,7 @@ struct Reply {
     Answer answer;
     std::string text;
     std::string thinking;
+    int64_t forgotten_tokens = 0;  // the oldest, which the end of the answer no longer saw (auto_evict)
     double foreign_cpu = -1;  // share of the processors that other programs used meanwhile; -1: not known
 };
 

@@ -21,6 +21,7 @@
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
 #include "server/json_body.h"
+#include "text/chat_history.h"
 
 namespace ft::cli {
 
@@ -162,6 +163,8 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const Prompt& 
     log_statistics(model, *reply, flags.stats);
     if (end == AnswerEnd::context_full)
         log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
+    if (reply->forgotten_tokens > 0)
+        log("kv", "{}", forgotten_line(reply->forgotten_tokens, model.engine->n_ctx()));
     if (const std::string why = nothing_shown_line(*reply, style); !why.empty()) log("warn", "{}", why);
     return end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }

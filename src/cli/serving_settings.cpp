@@ -111,7 +111,8 @@ std::vector<std::string> serving_notes(const Settings& settings) {
             kv.sliding_window, kv.sink_tokens));
     if (kv.auto_evict)
         notes.push_back(
-            "kv_cache.auto_evict is lossy: a conversation that fills the context loses its oldest tokens.");
+            "kv_cache.auto_evict is lossy: an answer that fills the context forgets the oldest tokens, and a "
+            "chat that is longer than it loses its oldest turns.");
     if (settings.has("inference.flash_attn") && !settings.boolean("inference.flash_attn"))
         notes.push_back("inference.flash_attn: false changes nothing; attention is always of that kind.");
     return notes;

@@ -205,8 +205,9 @@ constexpr Key k_first_keys[] = {
      .kind = Kind::boolean,
      .use = Use::loading,
      .fallback = "false",
-     .help = "a conversation that fills the context goes on and loses its oldest tokens, the first "
-             "sink_tokens excepted; lossy",
+     .help = "an answer that fills the context goes on and forgets the oldest tokens, the first sink_tokens "
+             "excepted; a chat that is longer than the context loses its oldest turns after the system "
+             "prompt; lossy",
      .example = "true"},
     {.section = "kv_cache",
      .name = "pool_tokens",
@@ -216,7 +217,7 @@ constexpr Key k_first_keys[] = {
      .most = int64_t{1} << 40,
      .fallback = "auto",
      .help = "tokens that all sequences together have memory for; auto is max_context for each of "
-             "inference.batch_size",
+             "inference.batch_size, with a window that, sink_tokens and one step",
      .example = "65536"},
     {.section = "kv_cache",
      .name = "overcommit",
@@ -250,7 +251,8 @@ constexpr Key k_first_keys[] = {
      .name = "park_dir",
      .kind = Kind::path,
      .use = Use::loading,
-     .help = "a folder for sequences that wait because memory ran out; without one they are read again",
+     .help = "a folder for sequences that wait because memory ran out; without one they stay in RAM where "
+             "memory.ram_budget leaves room, else they are read again",
      .example = "/nvme/park"},
 
     {.section = "inference",

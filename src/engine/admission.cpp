@@ -54,8 +54,11 @@ void Scheduler::State::admit() {
         if (start_first(*lane, std::nullopt)) continue;
         if (lanes.may_pass(*lane) && start_first(other(*lane), *lane)) continue;
         if (!running.empty()) return;
-        // Prompts that are kept for choices which wait are all that can be in the way: they are read again.
+        // What is kept is all that can be in the way: prompts for choices which wait, which are read again,
+        // then the very page that this one would begin with.
         store->tree().unpin_all();
+        if (start_first(*lane, std::nullopt)) continue;
+        store->tree().clear();
         ft::check(start_first(*lane, std::nullopt), "a request that was let in does not fit an empty pool");
     }
 }
@@ -84,7 +87,10 @@ bool Scheduler::State::give_memory(Choice& choice, int64_t n_position) {
     if (choice.parked) {
         SequenceMemory& memory = choice.sequence->memory;
         if (parking.restore(*choice.parked, store->pool(), memory)) choice.sequence->n_past = choice.n_parked;
-        else memory.state.clear();
+        else {
+            memory.kv.truncate(0);
+            memory.state.clear();
+        }
         choice.parked.reset();
     }
     if (choice.request().embed && choice.sequence->n_past == 0)
@@ -130,10 +136,11 @@ void Scheduler::State::prompt_reached(Choice& first) {
 }
 
 // Pages for a running choice; who is parked for them is the youngest of the batch lane, else the youngest.
+// Nobody is where pages were promised: then only prompts that are kept for choices which wait are in the way.
 bool Scheduler::State::grow(size_t of_running, int64_t n_position) {
     while (!store->grow(*running[of_running]->sequence, n_position)) {
         const auto holds = [](const auto& choice) { return choice->sequence != nullptr; };
-        if (std::ranges::count_if(running, holds) == 1) {
+        if (!options.overcommit || std::ranges::count_if(running, holds) == 1) {
             store->tree().unpin_all();
             ft::check(store->grow(*running[of_running]->sequence, n_position), "a pool too small for one");
             return true;
@@ -187,6 +194,8 @@ void Scheduler::State::end(Choice& choice, FinishReason reason, const Error* err
     choice.ended = true;
     if (choice.sequence != nullptr) {
         const auto fed = choice.fed();
+        ticket.record.forgotten_tokens =
+            std::max(ticket.record.forgotten_tokens, engine.forgotten(choice.sequence->n_past));
         lanes.of(choice.lane()).running--;
         if (reason == FinishReason::error) store->drop(std::move(choice.sequence));
         else store->finish(std::move(choice.sequence), fed);

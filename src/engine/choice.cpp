@@ -6,9 +6,10 @@ namespace ft {
 
 namespace {
 
-constexpr int64_t k_most_messages = 8;     // of the newest ones
-constexpr int64_t k_far = 8 * k_kv_block;  // between places in a long message
-constexpr int64_t k_same_place = 8;        // tokens between the end of a message and the next one's begin
+constexpr int64_t k_most_reserved = 1 << 20;  // ids of an answer that may go on beyond the context
+constexpr int64_t k_most_messages = 8;        // of the newest ones
+constexpr int64_t k_far = 8 * k_kv_block;     // between places in a long message
+constexpr int64_t k_same_place = 8;           // tokens between the end of a message and the next one's begin
 
 bool is_control(const Tokenizer& tokenizer, int32_t id) {
     std::string bytes;
@@ -53,7 +54,7 @@ Choice::Choice(std::shared_ptr<Ticket> of, int number, const Tokenizer& tokenize
       ids(ticket->request.prompt),
       sampler(ticket->request.sampling),
       text(tokenizer, false, ticket->request.stop) {
-    ids.reserve(ids.size() + static_cast<size_t>(ticket->most) + 1);
+    ids.reserve(ids.size() + static_cast<size_t>(std::min(ticket->most, k_most_reserved)) + 1);
     for (const int32_t id : ids) sampler.accept(id);
     if (ticket->request.grammar) grammar.emplace(ticket->request.grammar, ticket->request.grammar_start);
 }

@@ -139,6 +139,10 @@ void Engine::State::note_options(const LoadOptions& options) {
                         shape.dim_k, shape.dim_v));
     if (options.reference && (options.kv.types.k != KvType::f16 || options.kv.types.v != KvType::f16))
         notes.push_back("keys and values are f32: that is what --reference computes with.");
+    if (model->hp().has_recurrent() && (options.kv.sliding_window > 0 || options.kv.auto_evict))
+        notes.push_back(
+            "kv_cache.sliding_window and kv_cache.auto_evict hold for attention alone: the model's recurrent "
+            "layers (delta net) have a state of a fixed size, and nothing is taken out of it.");
     const auto own = model->own_top_k();
     if (own > model->hp().top_k)
         notes.push_back(
@@ -178,6 +182,8 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
             fmt::format("not enough memory: the plan takes {:.2f} GiB of RAM, but {:.2f} GiB are available",
                         gib(plan.total.ram), gib(ram->available_bytes)),
             "Close other programs, or lower memory.ram_budget (--ram)."};
+    const uint64_t allowed = std::min(plan.ram_budget, ram->available_bytes);
+    spare_ram = allowed > plan.total.ram ? allowed - plan.total.ram : 0;
     watch = MemoryWatch(ft::memory_margin(ram->total_bytes, ram->available_bytes - plan.total.ram),
                         options.memory_look_seconds);
     return {};
@@ -253,6 +259,7 @@ int Engine::threads() const { return state_->pool->size(); }
 const char* Engine::kernels_name() const { return state_->kernels->name; }
 const std::vector<std::string>& Engine::notes() const { return state_->notes; }
 bool Engine::endless() const { return state_->kv.auto_evict; }
+int64_t Engine::forgotten(int64_t n_past) const { return state_->forgotten(n_past); }
 double Engine::load_ms() const { return state_->load_ms; }
 const Plan& Engine::plan() const { return state_->plan; }
 std::optional<Prediction> Engine::prediction() const {
@@ -386,19 +393,23 @@ Expected<Session::Saved> Session::load(const std::string& path) {
     auto saved = read_saved(path, model, *s.pool, s.memory.state);
     if (!saved) return saved.error();
     const auto n = static_cast<int64_t>(saved->ids.size());
-    if (n > s.engine.n_ctx)
+    if (n > s.engine.n_ctx && !s.engine.kv.auto_evict)
         return Error{Code::too_large,
                      fmt::format("{}: saved with {} tokens, but the context has room for {}", printable(path),
                                  n, s.engine.n_ctx),
                      fmt::format("Choose a longer context with --ctx {} or more.", n + 1)};
     s.clear();
-    if (!s.memory.kv.reserve(n))
-        return Error{Code::unsupported,
-                     fmt::format("{}: saved with {} tokens, more than a window keeps", printable(path), n),
-                     "Leave kv_cache.sliding_window out."};
     if (Status read = read_sequence(path, model, *s.pool, s.memory); !read) {
         s.clear();
         return read.error();
+    }
+    if (!s.memory.kv.holds(n, s.engine.plan.window, s.engine.kv.sink_tokens)) {
+        s.clear();
+        return Error{Code::unsupported,
+                     fmt::format("{}: saved with a shorter window, so that positions are missing that are "
+                                 "in sight now",
+                                 printable(path)),
+                     "Choose the kv_cache.sliding_window and kv_cache.sink_tokens that it was saved with."};
     }
     s.n_past = n;
     return Saved{std::move(saved->ids), std::move(saved->note)};

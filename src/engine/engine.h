@@ -107,6 +107,8 @@ class Engine {
     // What of the options could not be taken as it was, or makes answers worse: a sentence each.
     const std::vector<std::string>& notes() const;
     bool endless() const;  // a full context goes on (kv_cache.auto_evict)
+    // Tokens of a sequence of n_past that no token after them sees, because it went on beyond the context.
+    int64_t forgotten(int64_t n_past) const;
 
     uint64_t memory_margin() const;    // bytes of RAM that slots of experts leave to other programs
     int64_t slots_given_back() const;  // because other programs need the memory

@@ -1,6 +1,7 @@
 // What an engine is made of, for the files of this folder that run sequences on it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -33,6 +34,7 @@ struct Engine::State {
     KvOptions kv;
     std::vector<std::string> notes;
     double load_ms = 0;
+    uint64_t spare_ram = 0;  // bytes of the budget that nothing of the plan takes
     std::shared_ptr<EngineActivity> activity;
     MemoryWatch watch{0};
     std::function<Expected<Ram>()> read_memory;
@@ -53,6 +55,11 @@ struct Engine::State {
     Status make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap);
     // Before a step of streamed experts: other programs may have taken memory, or given some back.
     void keep_margin();
+    // Tokens of a sequence of n_past that no token after them sees, once it has gone on beyond the context.
+    int64_t forgotten(int64_t n_past) const {
+        return kv.auto_evict && n_past > n_ctx ? std::max<int64_t>(0, n_past - plan.window - kv.sink_tokens)
+                                               : 0;
+    }
     CacheStats stats() const { return cache ? cache->stats() : CacheStats{}; }
 };
 

@@ -154,6 +154,53 @@ TEST(Engine, RefusesSavedSequencesThatAreDamagedOrOfAnotherModel) {
     EXPECT_NE(refused(**of_small, whole).find("--ctx"), std::string::npos);
 }
 
+std::unique_ptr<Engine> load_with_window(int64_t window, int64_t sinks) {
+    LoadOptions options;
+    options.model_path = golden("qwen3moe-q4km");
+    options.threads = 1;
+    options.chunk = 16;
+    options.n_ctx = 512;
+    options.kv.sliding_window = window;
+    options.kv.sink_tokens = sinks;
+    auto engine = Engine::load(options);
+    EXPECT_TRUE(engine) << (engine ? "" : engine.error().sentence());
+    return engine ? std::move(*engine) : nullptr;
+}
+
+TEST(Engine, AWindowChangesNothingWhileItHoldsAllAndTakesLessMemory) {
+    const auto plain = load_with_window(0, 4), wide = load_with_window(500, 0),
+               narrow = load_with_window(64, 4);
+    const auto ids = some_ids(400, plain->n_vocab());
+    const auto expected = all_logits(*plain, ids), got = all_logits(*narrow, ids);
+    EXPECT_TRUE(same_bits(all_logits(*wide, ids), expected));
+    const size_t seen = 64 * static_cast<size_t>(plain->n_vocab());
+    EXPECT_TRUE(same_bits(std::span(got).first(seen), std::span(expected).first(seen)));
+    EXPECT_FALSE(same_bits(got, expected));
+    EXPECT_LT(narrow->kv_bytes(), plain->kv_bytes());
+}
+
+TEST(Engine, ASavedSessionWithAWindowGoesOnWithTheSameBits) {
+    const auto engine = load_with_window(64, 4);
+    const auto ids = some_ids(400, engine->n_vocab()), more = some_ids(9, engine->n_vocab());
+    const std::string path = testing::TempDir() + "/windowed.sequence";
+    auto session = engine->new_session(), again = engine->new_session();
+    ASSERT_TRUE(session && again);
+    ASSERT_TRUE((*session)->feed(ids));
+    ASSERT_TRUE((*session)->save(path, ids, ""));
+    ASSERT_TRUE((*session)->feed(more));
+    const auto saved = (*again)->load(path);
+    ASSERT_TRUE(saved) << saved.error().sentence();
+    ASSERT_TRUE((*again)->feed(more));
+    EXPECT_TRUE(same_bits((*again)->logits(), (*session)->logits()));
+    const auto wider = load_with_window(300, 4);
+    auto of_wider = wider->new_session();
+    ASSERT_TRUE(of_wider);
+    const auto refused = (*of_wider)->load(path);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().what.find("shorter window"), std::string::npos);
+    EXPECT_EQ((*of_wider)->n_past(), 0);
+}
+
 TEST(Engine, RefusesIdsAndLengthsThatDoNotFitAndKeepsTheSession) {
     auto engine = load("qwen3moe-q4km", 1, 16, 32);
     ASSERT_NE(engine, nullptr);

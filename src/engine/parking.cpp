@@ -8,7 +8,7 @@
 namespace ft {
 
 Parking::~Parking() {
-    while (!places_.empty()) remove(*places_.begin());
+    while (!files_.empty()) remove(*files_.begin());
 }
 
 std::string Parking::path(Place place) const {
@@ -17,6 +17,7 @@ std::string Parking::path(Place place) const {
 
 std::optional<Parking::Place> Parking::save(std::span<const int32_t> ids, const PagePool& pool,
                                             const SequenceMemory& memory) {
+    if (folder_.empty()) return save_in_ram(static_cast<int64_t>(ids.size()), pool, memory);
     if (!writable_) return std::nullopt;
     if (const Status written =
             write_sequence(path(next_), model_, {{ids.begin(), ids.end()}, {}}, pool, memory);
@@ -26,11 +27,26 @@ std::optional<Parking::Place> Parking::save(std::span<const int32_t> ids, const 
         writable_ = false;
         return std::nullopt;
     }
-    places_.insert(next_);
+    files_.insert(next_);
+    return next_++;
+}
+
+std::optional<Parking::Place> Parking::save_in_ram(int64_t n_position, const PagePool& pool,
+                                                   const SequenceMemory& memory) {
+    if (ram_used_ + SequenceCopy::bytes_of(n_position, pool, memory) > ram_bytes_) return std::nullopt;
+    auto copy = SequenceCopy::of(n_position, pool, memory);
+    if (!copy) return std::nullopt;
+    ram_used_ += copy->bytes();
+    copies_.emplace(next_, std::move(*copy));
     return next_++;
 }
 
 bool Parking::restore(Place place, const PagePool& pool, SequenceMemory& memory) {
+    if (const auto copy = copies_.find(place); copy != copies_.end()) {
+        const bool restored = copy->second.restore(pool, memory);
+        remove(place);
+        return restored;
+    }
     const Status read = read_sequence(path(place), model_, pool, memory);
     if (!read) log("warn", "{} The answer is read again.", read.error().sentence());
     remove(place);
@@ -38,7 +54,11 @@ bool Parking::restore(Place place, const PagePool& pool, SequenceMemory& memory)
 }
 
 void Parking::remove(Place place) {
-    if (places_.erase(place) > 0) unlink(path(place).c_str());
+    if (files_.erase(place) > 0) unlink(path(place).c_str());
+    const auto copy = copies_.find(place);
+    if (copy == copies_.end()) return;
+    ram_used_ -= copy->second.bytes();
+    copies_.erase(copy);
 }
 
 }  // namespace ft

@@ -1,14 +1,16 @@
-// Files of sequences that gave up their pages for others, in a folder that the user named. A folder that
-// cannot be written to any more is said once; from then on nothing is parked there, and what would have been
-// is read again. Owner: the engine's thread.
+// Sequences that gave up their pages for others: in files of a folder that the user named, or, where none is
+// named, in RAM as far as the budget leaves room. What finds no place is read again. A folder that cannot be
+// written to any more is said once; from then on nothing is parked. Owner: the engine's thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 
+#include "engine/sequence_copy.h"
 #include "kv/page_pool.h"
 #include "model/ops.h"
 
@@ -16,30 +18,39 @@ namespace ft {
 
 class Parking {
  public:
-    // folder: "" for none. model: sequence_model_key().
-    Parking(std::string folder, uint64_t model)
-        : folder_(std::move(folder)), writable_(!folder_.empty()), model_(model) {}
+    // folder: "" for RAM, of which ram_bytes may be used. model: sequence_model_key().
+    Parking(std::string folder, uint64_t ram_bytes, uint64_t model)
+        : folder_(std::move(folder)),
+          writable_(!folder_.empty()),
+          ram_bytes_(folder_.empty() ? ram_bytes : 0),
+          model_(model) {}
     ~Parking();  // removes its files
     Parking(const Parking&) = delete;
     Parking& operator=(const Parking&) = delete;
 
     using Place = uint64_t;
-    // Nothing: there is no folder, or it could not be written.
+    // Nothing: there is no room, or the folder could not be written.
     std::optional<Place> save(std::span<const int32_t> ids, const PagePool& pool,
                               const SequenceMemory& memory);
-    // Into pages of its own for all of its ids. False, and one line of log: the file cannot be read.
+    // Into a sequence that was just begun, with pages of its own. False, and one line of log: the file cannot
+    // be read.
     bool restore(Place place, const PagePool& pool, SequenceMemory& memory);
     void remove(Place place);
 
-    size_t n_file() const { return places_.size(); }
+    size_t n_file() const { return files_.size(); }
+    uint64_t ram_used() const { return ram_used_; }  // bytes
 
  private:
     std::string path(Place place) const;
+    std::optional<Place> save_in_ram(int64_t n_position, const PagePool& pool, const SequenceMemory& memory);
 
     const std::string folder_;
     bool writable_;
+    const uint64_t ram_bytes_;
     const uint64_t model_;
-    std::set<Place> places_;
+    std::set<Place> files_;
+    std::map<Place, SequenceCopy> copies_;
+    uint64_t ram_used_ = 0;
     Place next_ = 1;
 };
 

@@ -45,6 +45,7 @@ struct Request {
     // an error where no token may come.
     SharedGrammar grammar = nullptr;
     GrammarStart grammar_start = GrammarStart::at_once;
+    int64_t dropped_tokens = 0;       // of a chat's oldest turns, which its prompt was too long with
     std::optional<int> top_logprobs;  // nothing: no logprobs; N: of each token, and of the N likeliest ones
 
     // The tokens of end_ids are never drawn, so that only max_tokens, the context or a stop text ends the
@@ -60,14 +61,16 @@ struct RequestRecord {
     double decode_ms = 0;   // to its end
     double ttft_ms = 0;     // from submission to the first token; 0 where none came
     int64_t prompt_tokens = 0;
-    int64_t cached_tokens = 0;                 // of these, not read again: a shared beginning
-    int64_t generated_tokens = 0;              // of all choices, end tokens included
-    uint64_t expert_hits = 0;                  // uses of experts that were in RAM
-    uint64_t expert_misses = 0;                // uses that waited for the drive
-    uint64_t expert_bytes = 0;                 // read from the drive for them
-    double expert_wait_ms = 0;                 // in which its steps could not compute for want of them
-    double expert_worst_ms = 0;                // the longest such time of one step
-    int parked = 0;                            // how often it gave up its pages and came back
+    int64_t cached_tokens = 0;     // of these, not read again: a shared beginning
+    int64_t generated_tokens = 0;  // of all choices, end tokens included
+    uint64_t expert_hits = 0;      // uses of experts that were in RAM
+    uint64_t expert_misses = 0;    // uses that waited for the drive
+    uint64_t expert_bytes = 0;     // read from the drive for them
+    double expert_wait_ms = 0;     // in which its steps could not compute for want of them
+    double expert_worst_ms = 0;    // the longest such time of one step
+    int parked = 0;                // how often it gave up its pages and came back
+    int64_t dropped_tokens = 0;    // those of the request
+    int64_t forgotten_tokens = 0;  // the oldest, which the end no longer saw: beyond the context (auto_evict)
     FinishReason finish = FinishReason::stop;  // of the choice that ended last
 
     // Generated within decode_ms: the first token came at its beginning.

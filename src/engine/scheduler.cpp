@@ -28,6 +28,36 @@ Status check_options(const SchedulerOptions& options) {
     return {};
 }
 
+StoreOptions store_options(const SchedulerOptions& options, const Plan& plan, int64_t sinks) {
+    StoreOptions store;
+    store.n_sequence = options.batch_size;
+    store.n_page =
+        options.pool_tokens > 0 ? kv_pages(options.pool_tokens) : options.batch_size * plan.sequence_pages;
+    store.prefix = {options.prefix_cache_bytes, options.state_checkpoint_bytes};
+    store.window = plan.window;
+    store.sinks = sinks;
+    store.sequence_pages = plan.sequence_pages;
+    return store;
+}
+
+// Without a window a small pool makes the context smaller.
+Status check_window_fits(const StoreOptions& store, const SchedulerOptions& options) {
+    if (store.window == 0 || store.n_page >= store.sequence_pages) return {};
+    const int64_t least = store.sequence_pages * k_kv_block;
+    return Error{Code::invalid,
+                 fmt::format("kv_cache.pool_tokens is {}, but a sequence with a window of {} tokens takes {} "
+                             "with its first tokens and a step",
+                             options.pool_tokens, store.window, least),
+                 fmt::format("Choose pool_tokens of {} or more.", least)};
+}
+
+// Of the RAM budget, what nothing of the plan takes.
+uint64_t room_for_parked(uint64_t spare_ram, bool recurrent, const SchedulerOptions& options) {
+    if (options.park_ram_bytes) return *options.park_ram_bytes;
+    const uint64_t states = recurrent ? options.state_checkpoint_bytes : 0;
+    return spare_ram > states ? spare_ram - states : 0;
+}
+
 }  // namespace
 
 Scheduler::State::State(Engine::State& engine_state, const Tokenizer& its_tokenizer,
@@ -38,7 +68,9 @@ Scheduler::State::State(Engine::State& engine_state, const Tokenizer& its_tokeni
       step_rows(how.step_tokens > 0 ? std::min(how.step_tokens, engine_state.plan.chunk)
                                     : engine_state.plan.chunk),
       store(std::move(memory)),
-      parking(how.park_dir, sequence_model_key(engine_state.file)),
+      parking(how.park_dir,
+              room_for_parked(engine_state.spare_ram, engine_state.model->hp().has_recurrent(), how),
+              sequence_model_key(engine_state.file)),
       lanes({how.batch_size, how.interactive_slots}),
       pace(how.step_ms / 1e3),
       logits(static_cast<size_t>(how.batch_size) * static_cast<size_t>(engine_state.model->hp().n_vocab)) {
@@ -59,11 +91,8 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::create(Engine& engine, const Tok
                                                        const SchedulerOptions& options) {
     if (Status s = check_options(options); !s) return s.error();
     Engine::State& of = *engine.state_;
-    StoreOptions memory;
-    memory.n_sequence = options.batch_size;
-    memory.n_page =
-        options.pool_tokens > 0 ? kv_pages(options.pool_tokens) : options.batch_size * kv_pages(of.n_ctx);
-    memory.prefix = {options.prefix_cache_bytes, options.state_checkpoint_bytes};
+    const StoreOptions memory = store_options(options, of.plan, of.kv.sink_tokens);
+    if (Status s = check_window_fits(memory, options); !s) return s.error();
     auto store = SequenceStore::create(of.model->kv_shape(of.kv_types), of.model->recurrent_shape(), memory);
     if (!store) return store.error();
     return std::unique_ptr<Scheduler>(
@@ -71,7 +100,8 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::create(Engine& engine, const Tok
 }
 
 int64_t Scheduler::State::n_ctx() const {
-    return std::min(engine.n_ctx, store->pool().n_page() * k_kv_block);
+    return engine.plan.window > 0 ? engine.n_ctx
+                                  : std::min(engine.n_ctx, store->pool().n_page() * k_kv_block);
 }
 
 Status Scheduler::State::check(const Request& request) const {
@@ -96,13 +126,15 @@ Expected<RequestId> Scheduler::submit(Request request, std::shared_ptr<RequestOw
     State& s = *state_;
     if (Status fits = s.check(request); !fits) return fits.error();
     auto ticket = std::make_shared<Ticket>();
-    const int64_t room = s.n_ctx() - static_cast<int64_t>(request.prompt.size());
+    const int64_t left = s.n_ctx() - static_cast<int64_t>(request.prompt.size());
+    const int64_t room = s.engine.kv.auto_evict ? std::max(left, request.max_tokens.value_or(0)) : left;
     ticket->most = std::clamp<int64_t>(request.max_tokens.value_or(room), 1, room);
     ticket->owner = std::move(owner);
     ticket->submitted = now_seconds();
     ticket->open = request.n_choices;
     ticket->unstarted = request.n_choices - 1;
     ticket->record.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+    ticket->record.dropped_tokens = request.dropped_tokens;
     ticket->request = std::move(request);
     RequestId id = 0;
     {

@@ -27,9 +27,14 @@ struct SchedulerOptions {
     double step_ms = 250;        // while answers are written, prompts are cut so that a step lasts no longer
     size_t most_waiting = 4096;  // requests in the queue; more are refused
 
-    int64_t pool_tokens = 0;  // whose keys and values there is memory for; 0: batch_size whole contexts
+    // Whose keys and values there is memory for; 0: what batch_size sequences may take by the engine's plan,
+    // a whole context each, or with a window that and one step.
+    int64_t pool_tokens = 0;
     bool overcommit = false;  // pages are taken as they are needed; who finds none is parked, and comes back
-    std::string park_dir = {};  // where parked sequences lie; "": they are read again, prompt and answer
+    std::string park_dir = {};  // where parked sequences lie; "": in RAM
+    // Of RAM, for parked sequences; those that find no room are read again, prompt and answer. Nothing: what
+    // the budget of the engine's plan leaves over.
+    std::optional<uint64_t> park_ram_bytes = {};
     uint64_t prefix_cache_bytes = 0;      // of the pool's pages, for beginnings that may come again
     uint64_t state_checkpoint_bytes = 0;  // for states of recurrent layers, beside the pool
 };
@@ -39,18 +44,19 @@ struct SchedulerCounters {
     uint64_t done = 0;           // requests that ended
     uint64_t prompt_tokens = 0;  // fed
     uint64_t generated_tokens = 0;
-    uint64_t cached_tokens = 0;  // of prompts, that did not have to be fed
-    uint64_t parked = 0;         // how often a sequence gave up its pages and came back
-    int running = 0;             // sequences
-    int waiting = 0;             // requests
-    uint64_t kv_bytes = 0;       // of all pages
-    uint64_t kv_bytes_planned = 0;
-    uint64_t pages = 0;       // of the pool
-    uint64_t pages_used = 0;  // of them by sequences and the prefix cache
+    uint64_t cached_tokens = 0;     // of prompts, that did not have to be fed
+    uint64_t parked = 0;            // how often a sequence gave up its pages and came back
+    int running = 0;                // sequences
+    int waiting = 0;                // requests
+    uint64_t kv_bytes = 0;          // of all pages
+    uint64_t kv_bytes_planned = 0;  // by the engine's plan: its item "KV cache"
+    uint64_t pages = 0;             // of the pool
+    uint64_t pages_used = 0;        // of them by sequences and the prefix cache
     uint64_t pages_cached =
         0;  // of these by the prefix cache, which gives them back; a sequence may share some
     uint64_t checkpoints = 0;   // states of recurrent layers that the prefix cache keeps
     uint64_t parked_files = 0;  // in park_dir
+    uint64_t parked_bytes = 0;  // in RAM
 };
 
 using RequestId = uint64_t;

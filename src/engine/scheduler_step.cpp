@@ -12,7 +12,7 @@ bool Scheduler::State::step() {
     publish();  // whoever is told of a first token finds its request among those that run
     if (running.empty()) return false;
     plan_rows();
-    if (options.overcommit) take_pages();
+    if (options.overcommit || engine.plan.window > 0) take_pages();
     lay_out();
     if (const Status done = forward(); !done) {
         for (const size_t i : order) end(*running[i], FinishReason::error, &done.error());
@@ -41,7 +41,7 @@ void Scheduler::State::plan_rows() {
     plan_step(needs, {.rows = step_rows, .prompt_rows = pace.prompt_rows(singles)}, turn);
 }
 
-// With overcommit a step takes the pages that its rows need, the oldest choice first.
+// With overcommit or a window a step takes the pages that its rows need, the oldest choice first.
 void Scheduler::State::take_pages() {
     for (size_t i = 0; i < running.size(); i++)
         if (needs[i].rows > 0) grow(i, running[i]->sequence->n_past + needs[i].rows);
@@ -217,8 +217,9 @@ void Scheduler::State::publish() {
     counters.pages = static_cast<uint64_t>(pool.n_page());
     counters.pages_cached = static_cast<uint64_t>(store->tree().n_page());
     counters.pages_used = static_cast<uint64_t>(pool.n_page() - pool.n_free());
-    counters.kv_bytes_planned = engine.plan.kv_bytes;
+    counters.kv_bytes_planned = static_cast<uint64_t>(engine.plan.pool_pages) * pool.page_bytes();
     counters.parked_files = parking.n_file();
+    counters.parked_bytes = parking.ram_used();
     counters.checkpoints = static_cast<uint64_t>(store->tree().n_state());
 }
 

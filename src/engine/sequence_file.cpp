@@ -15,17 +15,19 @@ namespace ft {
 namespace {
 
 constexpr char k_sequence_magic[8] = {'F', 'T', 'S', 'E', 'Q', 0, 0, 0};
-constexpr uint32_t k_version = 1;
+constexpr uint32_t k_version = 2;
 
 struct SequenceHeader {
     char magic[8];
-    uint32_t version, type_k, type_v, zero;
+    uint32_t version, type_k, type_v, n_page;
     uint64_t model, n_id, page_bytes, state_bytes, note_bytes;
 
-    uint64_t body_begin() const { return sizeof(SequenceHeader) + n_id * sizeof(int32_t) + note_bytes; }
+    uint64_t n_block() const { return static_cast<uint64_t>(kv_pages(static_cast<int64_t>(n_id))); }
+    uint64_t body_begin() const {
+        return sizeof(SequenceHeader) + n_id * sizeof(int32_t) + note_bytes + n_block();
+    }
     uint64_t file_bytes() const {
-        return body_begin() + static_cast<uint64_t>(kv_pages(static_cast<int64_t>(n_id))) * page_bytes +
-               state_bytes + sizeof(uint64_t);
+        return body_begin() + n_page * page_bytes + state_bytes + sizeof(uint64_t);
     }
 };
 static_assert(sizeof(SequenceHeader) == 64);
@@ -42,13 +44,13 @@ class Sum {
     std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
 };
 
-SequenceHeader header_for(uint64_t model, uint64_t n_id, uint64_t note_bytes, const PagePool& pool,
-                          const RecurrentState& state) {
+SequenceHeader header_for(uint64_t model, uint64_t n_id, uint64_t n_page, uint64_t note_bytes,
+                          const PagePool& pool, const RecurrentState& state) {
     SequenceHeader header{.magic = {},
                           .version = k_version,
                           .type_k = static_cast<uint32_t>(pool.shape().type_k),
                           .type_v = static_cast<uint32_t>(pool.shape().type_v),
-                          .zero = 0,
+                          .n_page = static_cast<uint32_t>(n_page),
                           .model = model,
                           .n_id = n_id,
                           .page_bytes = pool.page_bytes(),
@@ -78,7 +80,7 @@ Expected<SequenceHeader> read_header(const File& file, uint64_t model, const Pag
         return other(fmt::format("as version {}, this program reads version {}", header.version, k_version),
                      "Use the program that saved it.");
     if (header.model != model) return other("with another model", "Load that model.");
-    const SequenceHeader mine = header_for(model, header.n_id, header.note_bytes, pool, state);
+    const SequenceHeader mine = header_for(model, header.n_id, header.n_page, header.note_bytes, pool, state);
     if (header.type_k != mine.type_k || header.type_v != mine.type_v ||
         header.page_bytes != mine.page_bytes || header.state_bytes != mine.state_bytes)
         return other("with other types of keys and values", "Choose the same kv_cache.quant.");
@@ -87,11 +89,12 @@ Expected<SequenceHeader> read_header(const File& file, uint64_t model, const Pag
     return header;
 }
 
-// The bytes between the ids and the sum, in order.
+// The bytes between the list of blocks and the sum, in order.
 template <class Memory, class Fn>
-Status each_part(const PagePool& pool, Memory& memory, int64_t n_page, Fn fn) {
-    for (int64_t i = 0; i < n_page; i++)
-        if (Status s = fn(pool.bytes(memory.kv.pages()[static_cast<size_t>(i)])); !s) return s;
+Status each_part(const PagePool& pool, Memory& memory, std::span<const uint8_t> held, Fn fn) {
+    for (size_t block = 0; block < held.size(); block++)
+        if (held[block] == 1)
+            if (Status s = fn(pool.bytes(memory.kv.pages()[block])); !s) return s;
     for (const auto values : {memory.state.all_matrices(), memory.state.all_histories()})
         if (Status s = fn(std::span(values)); !s) return s;
     return {};
@@ -114,6 +117,13 @@ Status check_replaceable(const std::string& path) {
 
 }  // namespace
 
+std::vector<uint8_t> held_blocks(const KvSequence& kv, int64_t n_position) {
+    std::vector<uint8_t> held;
+    for (const int32_t page : kv.pages().first(static_cast<size_t>(kv_pages(n_position))))
+        held.push_back(page >= 0 ? 1 : 0);
+    return held;
+}
+
 uint64_t sequence_model_key(const Gguf& file) {
     uint64_t key = 0;
     for (const TensorInfo& tensor : file.tensors()) {
@@ -126,14 +136,7 @@ uint64_t sequence_model_key(const Gguf& file) {
 
 Status write_sequence(const std::string& path, uint64_t model, const SavedSequence& saved,
                       const PagePool& pool, const SequenceMemory& memory) {
-    const int64_t n_page = kv_pages(static_cast<int64_t>(saved.ids.size()));
-    if (std::ranges::any_of(memory.kv.pages().first(static_cast<size_t>(n_page)),
-                            [](int32_t page) { return page < 0; }))
-        return Error{
-            Code::unsupported,
-            fmt::format("{}: the conversation has lost positions to a window, so it cannot be written",
-                        printable(path)),
-            "Leave kv_cache.sliding_window and kv_cache.auto_evict out."};
+    const std::vector<uint8_t> held = held_blocks(memory.kv, static_cast<int64_t>(saved.ids.size()));
     if (Status s = check_replaceable(path); !s) return s;
     auto file = OutputFile::create(path, 0600);
     if (!file) return file.error();
@@ -143,11 +146,14 @@ Status write_sequence(const std::string& path, uint64_t model, const SavedSequen
         sum.add(bytes);
         return file->write(bytes);
     };
-    const SequenceHeader header = header_for(model, saved.ids.size(), saved.note.size(), pool, memory.state);
+    const auto n_page = static_cast<uint64_t>(std::ranges::count(held, 1));
+    const SequenceHeader header =
+        header_for(model, saved.ids.size(), n_page, saved.note.size(), pool, memory.state);
     if (Status s = put(std::span(&header, 1)); !s) return s;
     if (Status s = put(std::span(saved.ids)); !s) return s;
     if (Status s = put(std::span(saved.note)); !s) return s;
-    if (Status s = each_part(pool, memory, n_page, put); !s) return s;
+    if (Status s = put(std::span(held)); !s) return s;
+    if (Status s = each_part(pool, memory, held, put); !s) return s;
     const uint64_t value = sum.value();
     if (Status s = file->write(std::as_bytes(std::span(&value, 1))); !s) return s;
     return file->commit();
@@ -184,8 +190,17 @@ Status read_sequence(const std::string& path, uint64_t model, const PagePool& po
     };
     std::vector<std::byte> before(header->body_begin());
     if (Status s = take(before); !s) return s;
+    std::vector<uint8_t> held(header->n_block());
+    std::memcpy(held.data(), before.data() + before.size() - held.size(), held.size());
+    if (static_cast<uint64_t>(std::ranges::count(held, 1)) != header->n_page)
+        return damaged(path, fmt::format("it does not list {} pages", header->n_page));
+    if (!memory.kv.restore(held))
+        return Error{Code::unsupported,
+                     fmt::format("{}: saved with {} pages of keys and values, more than there is memory for",
+                                 printable(path), header->n_page),
+                     "Choose a longer context with --ctx, or leave kv_cache.sliding_window out."};
     const auto into = [&](auto values) { return take(std::as_writable_bytes(values)); };
-    if (Status s = each_part(pool, memory, kv_pages(static_cast<int64_t>(header->n_id)), into); !s) return s;
+    if (Status s = each_part(pool, memory, held, into); !s) return s;
     const uint64_t expected = sum.value();
     uint64_t written = 0;
     if (Status s = take(std::as_writable_bytes(std::span(&written, 1))); !s) return s;

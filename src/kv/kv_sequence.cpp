@@ -88,6 +88,16 @@ bool KvSequence::holds(int64_t position, int64_t window, int64_t sinks) const {
     return true;
 }
 
+bool KvSequence::restore(std::span<const uint8_t> held) {
+    const size_t have = std::min(pages_.size(), held.size());
+    for (size_t block = 0; block < have; block++)
+        if (held[block] == 0) drop(static_cast<int64_t>(block));
+    const auto further = held.subspan(have);
+    if (std::ranges::count(further, 1) > pool_->n_free()) return false;
+    for (const uint8_t is_held : further) pages_.push_back(is_held == 1 ? *pool_->take() : -1);
+    return true;
+}
+
 void KvSequence::adopt(std::span<const int32_t> pages) {
     check(pages_.empty(), "pages are adopted by a sequence that has some");
     pages_.assign(pages.begin(), pages.end());

@@ -32,6 +32,10 @@ class KvSequence {
     void slide(int64_t position, int64_t window, int64_t sinks);
     // Whether all is there that a token at `position` sees.
     bool holds(int64_t position, int64_t window, int64_t sinks) const;
+    // Makes place for a sequence that was stored somewhere: of its blocks, those that were held then (1) have
+    // a page afterwards, those that were dropped (0) have none; what lies behind them stays. Nothing has been
+    // dropped before. False: the pool has not enough pages, and none was taken.
+    bool restore(std::span<const uint8_t> held);
     // The first pages of an empty sequence, shared with others; -1 stays a dropped block.
     void adopt(std::span<const int32_t> pages);
     // Afterwards the block's page is this sequence's alone, a copy where it was shared. False: the pool is

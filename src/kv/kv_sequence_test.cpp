@@ -6,6 +6,8 @@
 
 #include <cstring>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "quant/half.h"
@@ -56,6 +58,13 @@ void expect_filled(const KvSequence& sequence, int64_t begin, int64_t end, float
                     ASSERT_EQ(read(chunk.v, chunk.v_stride, p % k_kv_block, i),
                               rounded(value_at(layer, head, p, i + 10) + plus));
             }
+}
+
+// "101": by block, 1 where it has a page.
+std::string held_of(const KvSequence& sequence) {
+    std::string held;
+    for (const int32_t page : sequence.pages()) held += page < 0 ? '0' : '1';
+    return held;
 }
 
 TEST(KvSequence, EveryRowHasItsOwnPlace) {
@@ -130,6 +139,48 @@ TEST(KvSequence, DroppedBlocksLeaveTheOthersInPlace) {
     KvSequence other(*pool);
     other.adopt(sequence.pages());
     EXPECT_EQ(other.pages()[1], -1);
+}
+
+TEST(KvSequence, AWindowGivesBackWhatNoTokenSeesAnyMore) {
+    const auto pool = pool_of(8);
+    KvSequence sequence(*pool);
+    ASSERT_TRUE(sequence.reserve(8 * k_kv_block));
+    sequence.slide(1000, 0, 4);  // no window
+    EXPECT_EQ(pool->n_free(), 0);
+    sequence.slide(354, 100, 4);  // sees 255 to 354
+    EXPECT_EQ(pool->n_free(), 0);
+    sequence.slide(355, 100, 4);  // sees 256 and more
+    EXPECT_EQ(pool->n_free(), 1);
+    EXPECT_TRUE(sequence.holds(355, 100, 4));
+    EXPECT_FALSE(sequence.holds(354, 100, 4));
+    sequence.slide(740, 100, 4);
+    EXPECT_EQ(held_of(sequence), "10000111");
+    KvSequence without_sinks(*pool);
+    sequence.truncate(0);
+    ASSERT_TRUE(without_sinks.reserve(8 * k_kv_block));
+    without_sinks.slide(740, 100, 0);
+    EXPECT_EQ(held_of(without_sinks), "00000111");
+    EXPECT_TRUE(without_sinks.holds(740, 100, 0));
+    EXPECT_FALSE(without_sinks.holds(740, 100, 1));
+}
+
+TEST(KvSequence, ARestoredSequenceHasPagesWhereTheStoredOneHadThem) {
+    const auto pool = pool_of(5);
+    const std::vector<uint8_t> held = {1, 0, 0, 1, 1};
+    KvSequence fresh(*pool), begun(*pool);
+    ASSERT_TRUE(fresh.restore(held));
+    EXPECT_EQ(held_of(fresh), "10011");
+    EXPECT_EQ(pool->n_free(), 2);
+    ASSERT_TRUE(begun.reserve(2 * k_kv_block));
+    EXPECT_FALSE(begun.restore(held));
+    fresh.truncate(0);
+    begun.truncate(0);
+    ASSERT_TRUE(begun.reserve(2 * k_kv_block));
+    ASSERT_TRUE(begun.restore(held));
+    EXPECT_EQ(held_of(begun), "10011");
+    EXPECT_EQ(pool->n_free(), 2);
+    fill(begun, 384, 640);
+    expect_filled(begun, 384, 640);
 }
 
 TEST(PagePool, RandomUseLeaksNothing) {

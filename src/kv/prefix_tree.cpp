@@ -187,13 +187,44 @@ void PrefixTree::keep_budget() {
 }
 
 bool PrefixTree::free_pages(int64_t n_page) {
+    bool pinned = false;
+    if (pool_.n_free() >= n_page) return true;
+    if (pool_.n_free() + freeable(root_, pinned) < n_page) return false;
     for (auto age = ages_.end(); pool_.n_free() < n_page && age != ages_.begin();) {
         Node& node = **--age;
         if (!node.children.empty() || node.pins > 0 || pool_.refs(node.page) > 1) continue;
         age = std::next(age);
         remove(node);
     }
-    return pool_.n_free() >= n_page;
+    while (pool_.n_free() < n_page) free_one_inside();
+    return true;
+}
+
+// Pages of a node and those behind it that only the tree holds, but for those that stand before a pinned one.
+int64_t PrefixTree::freeable(const Node& node, bool& pinned) const {
+    int64_t n = 0;
+    bool here = &node != &root_ && node.pins > 0;
+    for (const auto& child : node.children) n += freeable(*child, here);
+    if (&node != &root_ && !here && pool_.refs(node.page) == 1) n++;
+    pinned = pinned || here;
+    return n;
+}
+
+// Forgets the oldest page that only the tree holds, although its children's are in use, and those.
+void PrefixTree::free_one_inside() {
+    for (auto age = ages_.rbegin(); age != ages_.rend(); ++age) {
+        Node& node = **age;
+        bool pinned = false;
+        freeable(node, pinned);
+        if (pool_.refs(node.page) > 1 || pinned) continue;
+        return remove_all(node);
+    }
+    check(false, "pages that can be freed are not there");
+}
+
+void PrefixTree::remove_all(Node& node) {
+    while (!node.children.empty()) remove_all(*node.children.back());
+    remove(node);
 }
 
 void PrefixTree::unpin(Pin pin) {

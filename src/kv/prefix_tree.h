@@ -58,7 +58,9 @@ class PrefixTree {
     void unpin(Pin pin);
     void unpin_all();
 
-    // Forgets old pages until the pool has n_page free ones; false where that cannot be.
+    // Forgets old pages until the pool has n_page free ones; false, and nothing is forgotten, where that
+    // cannot be. Where nothing else is left, also what stands before pages that running sequences use: a
+    // window may have moved on from it.
     bool free_pages(int64_t n_page);
     void clear();  // all, pinned ones too
 
@@ -93,6 +95,9 @@ class PrefixTree {
     void touch(Node* node);
     void drop_state(Checkpoints::iterator state);
     void remove(Node& leaf);
+    void remove_all(Node& node);
+    int64_t freeable(const Node& node, bool& pinned) const;
+    void free_one_inside();
     void keep_budget();
     int32_t page_for(int32_t page, bool copy);
 

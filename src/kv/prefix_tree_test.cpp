@@ -115,6 +115,31 @@ TEST(PrefixTree, ForgetsWhatWasUsedLongestAgoAndNothingThatIsInUse) {
     EXPECT_TRUE(f.tree.free_pages(6));
 }
 
+// A window has moved on from the first pages of a sequence, whose later ones are in use.
+TEST(PrefixTree, ForgetsAPageBeforeThoseThatAreInUseWhereNothingElseIsLeft) {
+    Fixture f(5);
+    const auto pages = f.pages(384);
+    f.tree.insert(ids_from(0, 384), pages, false, nullptr);
+    f.pool->release(pages[0]);
+    f.keep(ids_from(1000, 128));
+    EXPECT_TRUE(f.tree.free_pages(2));
+    EXPECT_EQ(f.tree.find(ids_from(0, 384)).n_token, 384);
+    EXPECT_TRUE(f.tree.free_pages(3));
+    EXPECT_EQ(f.tree.n_page(), 0);
+    EXPECT_EQ(f.pool->refs(pages[1]), 1);
+    EXPECT_FALSE(f.tree.free_pages(4));
+    f.release({pages[1], pages[2]});
+
+    const auto pinned = f.pages(256);
+    const auto pin = f.tree.insert_pinned(ids_from(0, 256), pinned, false, nullptr);
+    f.pool->release(pinned[0]);
+    EXPECT_FALSE(f.tree.free_pages(4));
+    f.tree.unpin(pin);
+    EXPECT_TRUE(f.tree.free_pages(4));
+    f.pool->release(pinned[1]);
+    EXPECT_EQ(f.pool->n_free(), 5);
+}
+
 TEST(PrefixTree, KeepsItsBudgetButForPins) {
     Fixture probe(1);
     Fixture f(8, false, {.page_bytes = 2 * probe.pool->page_bytes(), .state_bytes = 0});

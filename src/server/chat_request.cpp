@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "server/chat_messages.h"
 #include "server/chat_render.h"
 #include "server/tools/forced_call.h"
+#include "text/chat_history.h"
 #include "text/prompt.h"
 #include "text/think_filter.h"
 
@@ -55,19 +57,25 @@ void finish_chat(JsonFields& fields, ChatDraft draft, Request request, const Ser
     if (begun) draft.think = false;
     if (fields.failed()) return;
     if (!formed) call.tools = tool_rules(draft.tools);
-    Expected<std::string> text =
-        render_chat(*model.chat_template, model.tokenizer, context_of(draft, model.defaults));
-    if (!text) return fields.fail(draft.field, fmt::format("{}: {}", draft.field, text.error().sentence()));
-    if (begun && opens_thinking(*text)) *text += "\n</think>\n\n";
-    *text += prefill;
+    const auto render = [&](const ChatContext& context) {
+        Expected<std::string> text = render_chat(*model.chat_template, model.tokenizer, context);
+        if (text && begun && opens_thinking(*text)) *text += "\n</think>\n\n";
+        if (text) *text += prefill;
+        return text;
+    };
+    const int64_t n_ctx = model.auto_evict ? model.n_ctx : std::numeric_limits<int64_t>::max();
+    Expected<FittedPrompt> fitted =
+        fitted_prompt(context_of(draft, model.defaults), model.tokenizer, n_ctx, render);
+    if (!fitted)
+        return fields.fail(draft.field, fmt::format("{}: {}", draft.field, fitted.error().sentence()));
     call.split_thinking = draft.split_thinking && !begun;
-    call.inside_thinking = call.split_thinking && opens_thinking(*text);
-    Prompt prompt = raw_prompt(model.tokenizer, *text);
-    prompt.inside_thinking = opens_thinking(*text);
-    prompt.thinking_is_over = begun || closes_thinking(*text);
-    request.grammar_start = start_of_grammar(prompt);
-    request.prompt = std::move(prompt.ids);
-    call.prompt_text = std::move(*text);
+    call.inside_thinking = call.split_thinking && fitted->prompt.inside_thinking;
+    call.dropped_turns = fitted->dropped_turns;
+    request.dropped_tokens = fitted->dropped_tokens;
+    fitted->prompt.thinking_is_over = begun || closes_thinking(fitted->text);
+    request.grammar_start = start_of_grammar(fitted->prompt);
+    request.prompt = std::move(fitted->prompt.ids);
+    call.prompt_text = std::move(fitted->text);
     call.requests.push_back(std::move(request));
     check_lengths(fields, draft.field, call, model.n_ctx);
 }

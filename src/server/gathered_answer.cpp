@@ -51,9 +51,19 @@ RequestRecord merged(std::span<const RequestRecord> records) {
         all.expert_misses += record.expert_misses;
         all.expert_bytes += record.expert_bytes;
         all.parked += record.parked;
+        all.dropped_tokens += record.dropped_tokens;
+        all.forgotten_tokens += record.forgotten_tokens;
     }
     all.decode_ms = end - all.queue_ms - all.prefill_ms;
     return all;
+}
+
+bool is_truncated(const RequestRecord& record) {
+    return record.dropped_tokens > 0 || record.forgotten_tokens > 0;
+}
+
+void add_truncated(const RequestRecord& record, nlohmann::ordered_json& to) {
+    if (is_truncated(record)) to["truncated"] = true;
 }
 
 nlohmann::ordered_json timings_json(const RequestRecord& record) {

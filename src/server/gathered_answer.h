@@ -31,6 +31,11 @@ nlohmann::ordered_json parsed_arguments(const std::string& arguments);
 // The figures of several requests as those of one: counts are added, times are those of the whole.
 RequestRecord merged(std::span<const RequestRecord> records);
 
+// Whether kv_cache.auto_evict took something: turns of a chat, or tokens that the answer went on beyond.
+bool is_truncated(const RequestRecord& record);
+// Then the member `truncated`, true; else none.
+void add_truncated(const RequestRecord& record, nlohmann::ordered_json& to);
+
 // llama-server's names, and queue_ms and the experts' figures.
 nlohmann::ordered_json timings_json(const RequestRecord& record);
 

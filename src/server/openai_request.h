@@ -28,7 +28,8 @@ struct ServedModel {
     const Tokenizer& tokenizer;
     const ChatTemplate* chat_template;  // nullptr: it has none
     const RequestDefaults& defaults;
-    int64_t n_ctx;  // a prompt must leave room for a token of the answer
+    int64_t n_ctx;            // a prompt must leave room for a token of the answer
+    bool auto_evict = false;  // a chat that does not fit loses its oldest turns (kv_cache.auto_evict)
 };
 
 struct OpenAiCall {
@@ -40,6 +41,7 @@ struct OpenAiCall {
     std::string prompt_text = {};  // chat: what the template wrote
     bool split_thinking = false;   // <think> … </think> of an answer is no text
     bool inside_thinking = false;  // chat: the template has opened <think> for the model
+    size_t dropped_turns = 0;      // chat: the oldest ones, which the context had no room for
     // How calls of functions are found in the answers; nullptr: they are not looked for.
     std::shared_ptr<const ToolRules> tools = {};
     bool stream = false;

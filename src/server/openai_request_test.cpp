@@ -28,7 +28,7 @@ class OpenAiRequest : public testing::Test {
     ParsedCall parse(OpenAiRoute route, std::string_view text) {
         const Expected<ordered_json> body = parse_json(text);
         check(static_cast<bool>(body), "JSON of the test");
-        return parse_openai(route, *body, {*tokenizer_, &*template_, defaults_, 100});
+        return parse_openai(route, *body, {*tokenizer_, &*template_, defaults_, 100, auto_evict_});
     }
     OpenAiCall completion(std::string_view members) {
         return good(parse(OpenAiRoute::completions, fmt::format(R"({{"prompt": "ab"{}}})", members)));
@@ -66,6 +66,7 @@ class OpenAiRequest : public testing::Test {
         return std::move(*parsed);
     }();
     RequestDefaults defaults_;
+    bool auto_evict_ = false;
 };
 
 TEST_F(OpenAiRequest, WhatIsLeftOutIsWhatTheSettingsSay) {
@@ -297,6 +298,32 @@ TEST_F(OpenAiRequest, ALongPromptIsRefusedWithTheNumbers) {
     EXPECT_EQ(to_json(error)["error"]["n_ctx"], 100);
     EXPECT_THAT(error.message, HasSubstr("150"));
     EXPECT_THAT(error.message, HasSubstr("100"));
+}
+
+TEST_F(OpenAiRequest, WithAutoEvictALongChatLosesItsOldestTurns) {
+    const auto messages = [](size_t last) {
+        const std::string said(20, 'x');
+        ordered_json all = ordered_json::array({{{"role", "system"}, {"content", "brief"}}});
+        for (const char* role : {"user", "assistant", "user", "assistant"})
+            all.push_back({{"role", role}, {"content", said}});
+        all.push_back({{"role", "user"}, {"content", std::string(last, 'y')}});
+        return ordered_json{{"messages", all}}.dump();
+    };
+    EXPECT_EQ(to_json(refused(OpenAiRoute::chat, messages(20)))["error"]["n_prompt_tokens"], 153);
+    auto_evict_ = true;
+    const OpenAiCall call = good(parse(OpenAiRoute::chat, messages(20)));
+    EXPECT_EQ(call.dropped_turns, 2u);
+    EXPECT_EQ(call.requests[0].dropped_tokens, 114);
+    EXPECT_EQ(call.requests[0].prompt.size(), 39u);
+    EXPECT_THAT(prompt_text(call), HasSubstr("brief"));
+    EXPECT_EQ(
+        good(parse(OpenAiRoute::chat, R"({"messages": [{"role": "user", "content": "x"}]})")).dropped_turns,
+        0u);
+    const ApiError error = refused(OpenAiRoute::chat, messages(100));  // the last turn alone
+    EXPECT_EQ(to_json(error)["error"]["n_prompt_tokens"], 119);
+    EXPECT_EQ(
+        refused(OpenAiRoute::completions, fmt::format(R"({{"prompt": "{}"}})", std::string(150, 'a'))).type,
+        "exceed_context_size_error");
 }
 
 TEST_F(OpenAiRequest, IgnoreEosForbidsTheEnd) {

@@ -151,6 +151,7 @@ class OpenAiShape : public AnswerShape {
         std::string out;
         if (last_chunk_.is_object()) {
             last_chunk_["timings"] = timings_json(record);
+            add_truncated(record, last_chunk_);
             out += sse(last_chunk_);
         }
         if (include_usage_) {
@@ -191,6 +192,7 @@ class OpenAiShape : public AnswerShape {
         body["choices"] = std::move(list);
         body["usage"] = openai_usage(record, thinking_tokens);
         body["timings"] = timings_json(record);
+        add_truncated(record, body);
         return body;
     }
 

@@ -15,7 +15,7 @@ std::unique_ptr<AnswerShape> openai_shape(const OpenAiCall& call, const Response
                                           const Tokenizer& tokenizer);
 
 // The whole body. answers: one for each of call.requests, done and without an error. Choices are numbered
-// prompt by prompt. `usage` counts end tokens as generated.
+// prompt by prompt. `usage` counts end tokens as generated. `truncated`: add_truncated().
 nlohmann::ordered_json response_body(const OpenAiCall& call, const ResponseHead& head,
                                      std::span<const AnswerCollector* const> answers,
                                      const Tokenizer& tokenizer);

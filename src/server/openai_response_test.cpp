@@ -89,6 +89,24 @@ TEST(OpenAiResponse, LogprobsOfAChatHaveTheBytes) {
         {"token": "\ufffd", "logprob": -9999.0, "bytes": [228]}]}])"));
 }
 
+TEST(OpenAiResponse, IsTruncatedWhereTurnsWereDroppedOrTokensForgotten) {
+    RequestRecord within, shortened, beyond;
+    shortened.dropped_tokens = 5;
+    beyond.forgotten_tokens = 3;
+    EXPECT_FALSE(is_truncated(within));
+    EXPECT_TRUE(is_truncated(shortened));
+    EXPECT_TRUE(is_truncated(beyond));
+    EXPECT_TRUE(is_truncated(merged(std::vector<RequestRecord>{within, beyond})));
+    EXPECT_TRUE(is_truncated(merged(std::vector<RequestRecord>{within, shortened})));
+    const OpenAiCall call = call_of(OpenAiRoute::completions, false, 1);
+    AnswerCollector answer(std::make_shared<AnswerReader>(call), 0);
+    answer.on_end({.text = "so"});
+    answer.on_done(beyond);
+    const std::vector<const AnswerCollector*> answers = {&answer};
+    EXPECT_EQ(response_body(call, k_head, answers, *bytes_only())["truncated"], true);
+    EXPECT_FALSE(body(OpenAiRoute::completions, false).contains("truncated"));
+}
+
 TEST(OpenAiResponse, TheFirstErrorIsKept) {
     const OpenAiCall call = call_of(OpenAiRoute::completions, false, 2);
     AnswerCollector answer(std::make_shared<AnswerReader>(call), 0);

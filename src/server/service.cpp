@@ -48,7 +48,7 @@ HttpCallbacks Service::callbacks() {
 }
 
 ServedModel Service::model() const {
-    return {tokenizer_, chat_template_, defaults_, engine_.engine().n_ctx()};
+    return {tokenizer_, chat_template_, defaults_, engine_.engine().n_ctx(), engine_.engine().endless()};
 }
 
 ServedModelInfo Service::info() const {

@@ -171,6 +171,8 @@ class Batch(harness.Case):
         self.refused(run("batch", good, "-o", mine, "--model", DEMO), "mine.txt")
         with open(mine, encoding="utf-8") as f:
             self.assertEqual(f.read(), "my notes\n")
+        self.refused(run("batch", good, "-o", self.path("x"), "--model", DEMO, "--set", "kv_cache.sliding_window=64",
+                         "--set", "kv_cache.pool_tokens=128"), "pool_tokens", "128", "640")
         other = self.path("other-out.jsonl")
         self.batch(good, other)
         self.refused(run("batch", self.lines("two.jsonl", [line(1)]), "-o", other, "--model", DEMO), "other-out.jsonl")
@@ -185,6 +187,45 @@ class Batch(harness.Case):
         body = got[0]["response"]["body"]
         self.assertEqual(body["choices"][0]["finish_reason"], "length")
         self.assertTrue(128 < body["usage"]["total_tokens"] <= 256, body["usage"])
+
+    def test_with_a_window_answers_go_on_beyond_the_context_as_those_of_run(self):
+        flags = ("--ctx", 192, "--set", "kv_cache.auto_evict=true", "--set", "kv_cache.sliding_window=64")
+        lines = [line(i, COMPLETIONS, max_tokens=(300, 40, 250)[i % 3], ignore_eos=True) for i in range(6)]
+        r, got = self.batch(self.lines("far.jsonl", lines), self.path("far-out.jsonl"), "--json", *flags)
+        self.good(r)
+        self.assertEqual(len(got), 6)
+        for o in got:
+            body = lines[int(o["custom_id"].split("-")[1])]["body"]
+            alone = self.good(run("run", DEMO, "-p", body["prompt"], "--raw", "--json", "--ignore-eos", "--temp",
+                                  body["temperature"], "--seed", body["seed"], "--repeat-penalty", 1, "--top-p", 0.95,
+                                  "--max-tokens", body["max_tokens"], *flags))
+            said = alone.json()
+            self.assertEqual(text_of(o), said["text"], body)
+            far = body["max_tokens"] > 192
+            self.assertEqual(o["response"]["body"].get("truncated", False), far)
+            self.assertEqual(said.get("truncated", False), far)
+            self.assertEqual("beyond the context of 192 tokens" in alone.err, far, alone)
+        self.assertEqual(r.err.count("beyond the context of 192 tokens"), 4, r)
+        memory = json.loads(r.text.splitlines()[-1])["memory"]
+        self.assertEqual(memory["kv_bytes"], memory["kv_bytes_planned"])
+        self.assertEqual(memory["pages_leaked"], 0)
+
+    def test_with_auto_evict_a_long_chat_loses_its_oldest_turns(self):
+        history = [{"role": "system", "content": "Be brief."}]
+        for i in range(20):
+            history += [{"role": "user", "content": "What is expert number %d?" % i},
+                        {"role": "assistant", "content": "It is the expert with number %d." % i}]
+        history.append({"role": "user", "content": "What is a router?"})
+        path = self.lines("turns.jsonl", [line(0, CHAT, messages=history)])
+        r, got = self.batch(path, self.path("refused-out.jsonl"), "--ctx", 256)
+        self.assertEqual(r.rc, 1)
+        self.assertIn("256", got[0]["error"]["message"])
+        r, got = self.batch(path, self.path("turns-out.jsonl"), "--ctx", 256, "--set", "kv_cache.auto_evict=true")
+        self.good(r)
+        body = got[0]["response"]["body"]
+        self.assertIs(body["truncated"], True)
+        self.assertLessEqual(body["usage"]["prompt_tokens"], 192)
+        self.assertRegex(r.err, r"line 1: .*context of 256 tokens.* \d+ oldest turns \(\d+ tokens\)")
 
 
 def count_lines(path):

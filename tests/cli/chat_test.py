@@ -124,6 +124,17 @@ class Chat(harness.Case):
         t.send("Hello there!\n")
         self.assertTrue(t.wait_for("tok/s"), t.text())
 
+    def test_with_auto_evict_the_chat_goes_on_and_its_oldest_turns_go(self):
+        t = self.start("--ctx", 160, "--max-tokens", 16, "--set", "kv_cache.auto_evict=true")
+        said = ""
+        for _ in range(12):
+            t.send("What is a router, and what does it do?\n")
+            self.assertTrue(t.wait_for("tok/s"), t.text())
+            t.settle(0.3)
+            said += t.text()
+        self.assertRegex(said.replace("\r\n", " "), r"leaves out its (oldest turn|\d+ oldest turns) \(\d+ tokens\)")
+        self.assertNotIn("does not fit", said)
+
     def test_reset_empties_the_context(self):
         t = self.start("--max-tokens", 8)
         t.send("What is a router?\n")

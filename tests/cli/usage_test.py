@@ -82,6 +82,20 @@ class Usage(harness.Case):
                 self.assertGreater(each[key], 0, key)
         self.refused(run("bench", DEMO, "--parallel", "0"), "--parallel")
 
+    def test_bench_of_conversations(self):
+        got = self.good(run("bench", DEMO, "--conversations", 6, "--pp", 200, "--json")).json()["conversations"]
+        beside, reuse, mix = got["beside"], got["reuse"], got["mix"]
+        self.assertTrue(0 < beside["gap_median_ms"] <= beside["gap_p99_ms"] <= beside["gap_most_ms"], beside)
+        self.assertGreater(beside["prompt_per_second"], 0)
+        self.assertGreater(beside["prompt_per_second_alone"], 0)
+        self.assertGreater(reuse["cached_tokens"], 900)
+        self.assertLess(reuse["ttft_ms"], reuse["ttft_ms_first"])
+        self.assertGreater(mix["total_per_second"], 0)
+        self.assertGreater(mix["full_per_second"], 0)
+        text = self.good(run("bench", DEMO, "--conversations", 6, "--pp", 200)).text
+        self.assertEqual([line.split()[0] for line in text.splitlines()], ["prompt", "beginning", "mix"])
+        self.refused(run("bench", DEMO, "--conversations", "0"), "--conversations")
+
     def test_perplexity_refuses_what_it_cannot_score(self):
         self.refused(run("perplexity", DEMO, "--text", self.path("absent.txt")), "absent.txt")
         short = self.write("short.txt", "a few words only")

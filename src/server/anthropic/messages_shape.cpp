@@ -49,10 +49,11 @@ class AnthropicShape : public AnswerShape {
 
     std::string done(std::span<const RequestRecord> records) override {
         const RequestRecord record = merged(records);
-        tell("message_delta",
-             {{"delta", {{"stop_reason", stop_reason()}, {"stop_sequence", stop_sequence()}}},
-              {"usage", anthropic_usage(record)},
-              {"timings", timings_json(record)}});
+        Json last = {{"delta", {{"stop_reason", stop_reason()}, {"stop_sequence", stop_sequence()}}},
+                     {"usage", anthropic_usage(record)},
+                     {"timings", timings_json(record)}};
+        add_truncated(record, last);
+        tell("message_delta", std::move(last));
         tell("message_stop", Json::object());
         return take_events();
     }
@@ -70,6 +71,7 @@ class AnthropicShape : public AnswerShape {
         message["stop_sequence"] = stop_sequence();
         message["usage"] = anthropic_usage(record);
         message["timings"] = timings_json(record);
+        add_truncated(record, message);
         return json_line(message);
     }
 

@@ -60,7 +60,9 @@ class GenerateShape : public AnswerShape {
         to["finish_reason"] = outcome.reason == FinishReason::length ? "length" : "stop";
         if (!outcome.stop_text.empty()) to["stop_text"] = outcome.stop_text;
         to["model"] = head_.model;
-        to["timings"] = timings_json(merged(records));
+        const RequestRecord record = merged(records);
+        to["timings"] = timings_json(record);
+        add_truncated(record, to);
     }
 
     ResponseHead head_;

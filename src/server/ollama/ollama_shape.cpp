@@ -114,6 +114,7 @@ class OllamaShape : public AnswerShape {
         to["eval_count"] = record.generated_tokens;
         to["eval_duration"] = nanoseconds(record.decode_ms);
         to["timings"] = timings_json(record);
+        add_truncated(record, to);
     }
 
     bool chat_, loads_only_, logprobs_;

@@ -189,6 +189,7 @@ class ResponsesShape : public AnswerShape {
                              {"output_tokens_details", {{"reasoning_tokens", thinking_tokens_}}},
                              {"total_tokens", record.prompt_tokens + record.generated_tokens}};
         response["timings"] = timings_json(record);
+        add_truncated(record, response);
     }
 
     ResponseHead head_;

@@ -72,7 +72,7 @@ void finish_chat(JsonFields& fields, ChatDraft draft, Request request, const Ser
     call.inside_thinking = call.split_thinking && fitted->prompt.inside_thinking;
     call.dropped_turns = fitted->dropped_turns;
     request.dropped_tokens = fitted->dropped_tokens;
-    fitted->prompt.thinking_is_over = begun || closes_thinking(fitted->text);
+    if (begun) fitted->prompt.thinking_is_over = true;
     request.grammar_start = start_of_grammar(fitted->prompt);
     request.prompt = std::move(fitted->prompt.ids);
     call.prompt_text = std::move(fitted->text);

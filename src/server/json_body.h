@@ -1,5 +1,5 @@
-// JSON from outside: bounded in depth, so that nothing that walks it can run out of stack, and in the members of
-// an object, so that nothing that looks for one takes long.
+// JSON from outside: bounded in depth, so that nothing that walks it can run out of stack, and in the members
+// of an object, so that nothing that looks for one takes long.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -72,6 +72,7 @@ Expected<FittedPrompt> fitted_prompt(const ChatContext& context, const Tokenizer
         if (!text) return text.error();
         Prompt prompt = raw_prompt(tokenizer, *text);
         prompt.inside_thinking = opens_thinking(*text);
+        prompt.thinking_is_over = closes_thinking(*text);
         return FittedPrompt{std::move(*text), std::move(prompt), dropped, 0};
     };
     const auto prompt_without = [&](size_t n) {

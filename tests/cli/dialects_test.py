@@ -9,6 +9,9 @@ ASK = [{"role": "user", "content": "What is the weather in Bern?"}]
 SCHEMA = {"type": "object", "properties": {"town": {"type": "string", "maxLength": 16}, "unit": {"enum": ["C", "F"]}},
           "required": ["town", "unit"], "additionalProperties": False}
 WEATHER = {"type": "function", "function": {"name": "get_weather", "description": "Weather of a town", "parameters": SCHEMA}}
+CLOCK = {"type": "function", "function": {"name": "get_time"}}
+TOOL = {"name": "get_weather", "description": "Weather of a town", "input_schema": SCHEMA}
+LENGTH = {"max_tokens": 200, "temperature": 0}
 
 
 def sse(stream):
@@ -38,6 +41,11 @@ class Dialects(harness.Case):
         reply = self.server.post(path, body)
         self.assertEqual(reply.status, 200, str(reply))
         return reply.json()
+
+    def fits(self, arguments):
+        self.assertEqual(set(arguments), {"town", "unit"})
+        self.assertIsInstance(arguments["town"], str)
+        self.assertIn(arguments["unit"], ("C", "F"))
 
     def test_anthropic_streams_are_the_whole_message(self):
         body = {"model": "x", "messages": [{"role": "user", "content": "What is a router?"}], "max_tokens": 16,
@@ -84,6 +92,45 @@ class Dialects(harness.Case):
         for text in ("get_weather", "Weather of a town", "21 degrees", '"town":"Bern"'):
             self.assertIn(text, prompt)
         self.post(CHAT, {"messages": messages, "tools": [WEATHER], "max_tokens": 4})
+
+    def test_a_function_that_has_to_be_called_is(self):
+        for choice, name in (("required", None), ({"type": "function", "function": {"name": "get_weather"}}, "get_weather")):
+            body = {"messages": ASK, "tools": [CLOCK, WEATHER], "tool_choice": choice, **LENGTH}
+            choice = self.post(CHAT, body)["choices"][0]
+            self.assertEqual(choice["finish_reason"], "tool_calls")
+            function = choice["message"]["tool_calls"][0]["function"]
+            self.assertIn(function["name"], [name] if name else ["get_time", "get_weather"])
+            if function["name"] == "get_weather":
+                self.fits(json.loads(function["arguments"]))
+            else:
+                self.assertEqual(function["arguments"], "{}")
+            built = {"name": "", "arguments": ""}
+            for _, data in sse(self.server.stream(CHAT, body)):
+                for part in data["choices"][0]["delta"].get("tool_calls", []):
+                    for key in built:
+                        built[key] += part["function"].get(key, "")
+            self.assertEqual(built, function)
+
+    def test_forced_calls_in_other_dialects(self):
+        body = {"model": "x", "messages": ASK, "tools": [TOOL], "tool_choice": {"type": "any"}, **LENGTH}
+        whole = self.post("/v1/messages", body)
+        self.assertEqual((whole["stop_reason"], whole["content"][0]["type"]), ("tool_use", "tool_use"))
+        self.fits(whole["content"][0]["input"])
+        flat = {"type": "function", **WEATHER["function"]}
+        item = self.post("/v1/responses", {"input": "Weather?", "tools": [flat], "tool_choice": "required",
+                                           "max_output_tokens": 200, "temperature": 0})["output"][0]
+        self.assertEqual((item["type"], item["name"]), ("function_call", "get_weather"))
+        self.fits(json.loads(item["arguments"]))
+
+    def test_forms_of_answers_in_other_dialects(self):
+        for path, body, text_of in (
+                ("/v1/messages", {"messages": ASK, "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}, **LENGTH},
+                 lambda o: o["content"][0]["text"]),
+                ("/v1/responses", {"input": "Weather?", "text": {"format": {"type": "json_schema", "name": "w", "schema": SCHEMA}},
+                                   "max_output_tokens": 200, "temperature": 0}, lambda o: o["output"][0]["content"][0]["text"]),
+                ("/api/chat", {"model": "local-moe", "messages": ASK, "format": SCHEMA, "stream": False,
+                               "options": {"temperature": 0}}, lambda o: o["message"]["content"])):
+            self.fits(json.loads(text_of(self.post(path, body))))
 
 
 if __name__ == "__main__":

@@ -12,4 +12,9 @@ struct Request;
 // of the offer, or of the one that it names. References in the functions' schemas stay whole.
 nlohmann::ordered_json forced_call_schema(const ToolOffer& offer);
 
+// Binds the answers of a request to a call, where the offer asks for one. field: that asks, for errors. A
+// function whose schema is not supported may be called with any object.
+void force_call(const ToolOffer& offer, const char* field, const Tokenizer& tokenizer, JsonFields& fields,
+                Request& request);
+
 }  // namespace ft

@@ -22,6 +22,23 @@ in force, each with its origin as a comment, and ends without loading; what it p
 The file is YAML of two levels; `section.key: value` on one line works too:
 
 ```yaml
+model:
+  path: ~/models/model-q4_k_m.gguf
+memory:
+  ram_budget: 8
+kv_cache:
+  max_context: 4096
+inference:
+  temperature: 0.7
+```
+
+`model.path` alone is enough; whatever is left out has its default. `freetoken run --config config.yaml` chats with that
+model, `freetoken serve --config config.yaml` serves it.
+
+Every key there is, with a value that only shows its form (an example, no advice: some suit one machine or one model
+only). Take the `#` from the lines you want:
+
+```yaml
 )";
 
 constexpr std::string_view k_rules = R"(```
@@ -31,11 +48,14 @@ stands twice and a value outside its range are refused with the line. Paths are 
 started in; `~/` is the home folder. An empty environment variable counts as none.
 )";
 
+// Examples show a form: a folder, a token's id or a card of theirs need not exist here. So all but the
+// model's path are comments, and the file can be started as it stands.
 std::string example_file() {
     std::string text, section;
     for (const Key& key : keys()) {
         if (section != key.section) text += fmt::format("{}:\n", section = key.section);
-        text += fmt::format("  {}: {}\n", key.name, key.example);
+        const char* mark = dotted(key) == "model.path" ? "" : "# ";
+        text += fmt::format("  {}{}: {}\n", mark, key.name, key.example);
     }
     return text;
 }

@@ -346,9 +346,8 @@ constexpr Key k_first_keys[] = {
      .fallback = "auto",
      .flag = "--think",
      .value_name = "HOW",
-     .help = "thinking of a reasoning model: asked for and shown, not asked for, or asked for and hidden; "
-             "auto leaves "
-             "it to the model's template and shows it dimmed on a terminal",
+     .help = "thinking of a reasoning model: on asks for it and shows it, off does not ask for it, hide asks "
+             "for it and hides it; auto leaves it to the model's template and shows it dimmed on a terminal",
      .example = "hide"},
 };
 

@@ -18,7 +18,7 @@ constexpr uint64_t mix_bits(uint64_t x) {
 // sequence.
 constexpr double random_unit(uint64_t seed, uint64_t choice, uint64_t position) {
     constexpr uint64_t k_golden = 0x9E3779B97F4A7C15ULL;  // steps between the streams
-    const uint64_t key = mix_bits(mix_bits(seed + k_golden) ^ mix_bits(choice + 2 * k_golden));
+    const uint64_t key = mix_bits(mix_bits(seed + k_golden) ^ mix_bits(3 * choice + 2 * k_golden));
     return static_cast<double>(mix_bits(key + (position + 1) * k_golden) >> 11) * 0x1p-53;
 }
 

@@ -12,11 +12,11 @@ namespace {
 // number.
 struct Extent {
     int depth = 0;
-    int64_t members = 0;
+    size_t members = 0;
 };
 
 Extent extent_of(std::string_view text) {
-    std::array<int64_t, k_deepest_json + 1> members{};  // of the object at each depth; 0 for a list
+    std::array<size_t, k_deepest_json + 1> members{};  // of the object at each depth; 0 for a list
     Extent extent;
     int depth = 0;
     bool in_text = false;
@@ -35,6 +35,16 @@ Extent extent_of(std::string_view text) {
     return extent;
 }
 
+// "whose logit_bias has": where the large object stands, as far as it is a field of the body.
+std::string large_field(std::string_view text) {
+    const auto body = nlohmann::json::parse(text, nullptr, false);  // looks members up in a tree
+    if (body.is_object() && body.size() <= k_most_members)
+        for (const auto& [name, value] : body.items())
+            if (value.is_object() && value.size() > k_most_members)
+                return fmt::format("whose {} has", printable(name));
+    return "with an object of";
+}
+
 }  // namespace
 
 Expected<nlohmann::ordered_json> parse_json(std::string_view text) {
@@ -43,7 +53,7 @@ Expected<nlohmann::ordered_json> parse_json(std::string_view text) {
         return Error{Code::invalid, fmt::format("JSON nested deeper than {} levels", k_deepest_json), ""};
     if (extent.members > k_most_members)
         return Error{Code::invalid,
-                     fmt::format("JSON with an object of more than {} members", k_most_members), ""};
+                     fmt::format("JSON {} more than {} members", large_field(text), k_most_members), ""};
     try {
         return nlohmann::ordered_json::parse(text);
     } catch (const nlohmann::ordered_json::exception& e) {

@@ -10,7 +10,7 @@
 namespace ft {
 
 constexpr int k_deepest_json = 128;
-constexpr int64_t k_most_members = 4096;
+constexpr size_t k_most_members = 4096;
 
 // An error says where the text is no JSON. Ill-formed UTF-8 is none.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);

@@ -68,7 +68,7 @@ TEST(OpenAiResponse, AChat) {
         "completion_tokens_details": {"reasoning_tokens": 1}})"));
     EXPECT_EQ(got["timings"]["prompt_n"], 4);
     EXPECT_EQ(got["timings"]["prompt_per_second"], 2000.0);
-    EXPECT_EQ(got["timings"]["predicted_per_second"], 750.0);
+    EXPECT_EQ(got["timings"]["predicted_per_second"], 500.0);
     EXPECT_EQ(got["timings"]["queue_ms"], 1.0);
 }
 

@@ -31,7 +31,7 @@ class FakeClient : public Responder {
     void send(WebReply whole) override {
         const std::lock_guard lock(thread());
         reply = std::move(whole);
-        over = true;
+        finish();
     }
     void begin(WebReply head) override {
         const std::lock_guard lock(thread());
@@ -41,7 +41,11 @@ class FakeClient : public Responder {
         const std::lock_guard lock(thread());
         reply.body += bytes;
     }
-    void finish() override { over = true; }
+    void finish() override {
+        const std::lock_guard lock(thread());
+        gone = nullptr;  // as a connection does: nobody is told any more, and the call may go
+        over = true;
+    }
     void on_gone(std::function<void()> fn) override { gone = std::move(fn); }
     void on_quiet(std::function<void()>) override {}
     void run(std::function<void()> fn) override {
@@ -50,7 +54,7 @@ class FakeClient : public Responder {
     }
     void vanish() {
         const std::lock_guard lock(thread());
-        gone();
+        if (gone) gone();
     }
     bool has(std::string_view text) {
         const std::lock_guard lock(thread());
@@ -250,8 +254,10 @@ TEST_F(ServiceTest, MoreThanMayWaitAreTurnedAway) {
     make("", 1);
     load();
     std::vector<std::shared_ptr<FakeClient>> clients;
-    for (int i = 0; i < 2; i++) clients.push_back(post("/generate", k_long));
-    EXPECT_TRUE(comes_true([&] { return engine_.counters().running == 2; }));
+    for (int i = 1; i <= 3; i++) {  // one after the other: until it runs a request waits, and only one may
+        clients.push_back(post("/generate", k_long));
+        EXPECT_TRUE(comes_true([&] { return engine_.counters().running == i; }));
+    }
     clients.push_back(post("/generate", k_long));
     EXPECT_TRUE(comes_true([&] { return engine_.counters().waiting == 1; }));
     const auto turned_away = answered(post("/generate", k_long));

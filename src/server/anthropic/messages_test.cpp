@@ -126,7 +126,7 @@ TEST_F(AnthropicMessages, WhatIsWrongIsNamed) {
 
 constexpr const char* k_figures =
     R"("timings":{"queue_ms":1.0,"cache_n":6,"prompt_n":4,"prompt_ms":2.0,"prompt_per_second":2000.0,"predicted_n":3,)"
-    R"("predicted_ms":4.0,"predicted_per_second":750.0,"ttft_ms":3.0,"experts":{"hits":0,"misses":0,"bytes_read":0}})";
+    R"("predicted_ms":4.0,"predicted_per_second":500.0,"ttft_ms":3.0,"experts":{"hits":0,"misses":0,"bytes_read":0}})";
 constexpr const char* k_usage =
     R"("usage":{"input_tokens":4,"cache_creation_input_tokens":0,"cache_read_input_tokens":6,)"
     R"("output_tokens":3})";

@@ -16,7 +16,7 @@ constexpr const char* k_last =
     R"("done":true,"done_reason":"stop","total_duration":7000000,"load_duration":0,"prompt_eval_count":10,)"
     R"("prompt_eval_duration":2000000,"eval_count":3,"eval_duration":4000000,"timings":{"queue_ms":1.0,"cache_n":6,)"
     R"("prompt_n":4,"prompt_ms":2.0,"prompt_per_second":2000.0,"predicted_n":3,"predicted_ms":4.0,)"
-    R"("predicted_per_second":750.0,"ttft_ms":3.0,"experts":{"hits":0,"misses":0,"bytes_read":0}}})";
+    R"("predicted_per_second":500.0,"ttft_ms":3.0,"experts":{"hits":0,"misses":0,"bytes_read":0}}})";
 constexpr const char* k_line = R"({"model":"local-moe","created_at":"2026-01-31T12:34:56Z",)";
 
 class Ollama : public testing::Test {

@@ -171,6 +171,11 @@ asio::awaitable<bool> Connection::read_request() {
         co_return false;
     }
     shared_.requests++;
+    if (!body_is_framed()) {  // what follows could be taken for another request
+        co_await refuse(
+            shared_.callbacks.refuse(request_, 400, "of Transfer-Encoding only chunked is understood"));
+        co_return false;
+    }
     if (over_limit_) {
         WebReply reply = shared_.callbacks.refuse(request_, 503, "there are too many connections");
         co_await refuse(std::move(reply));
@@ -189,6 +194,13 @@ asio::awaitable<bool> Connection::read_request() {
     request_.body = std::move(parser_->get().body());
     deadline_ = k_never;
     co_return true;
+}
+
+// Whether it is known where the body ends.
+bool Connection::body_is_framed() const {
+    const auto& message = parser_->get();
+    const auto [first, last] = message.equal_range(beast::http::field::transfer_encoding);
+    return first == last || (std::next(first) == last && beast::iequals(first->value(), "chunked"));
 }
 
 // Only what came from the client and is no request is answered; a connection that broke is not.

@@ -61,6 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Awaitable write(std::string bytes);
     boost::asio::awaitable<void> answer();
     boost::asio::awaitable<void> refuse(WebReply reply);
+    bool body_is_framed() const;
     boost::asio::awaitable<void> refuse_broken(boost::system::error_code failure);
     boost::asio::awaitable<void> linger();
     boost::asio::awaitable<void> wait();

@@ -165,6 +165,10 @@ TEST_F(HttpServerTest, RefusesBeforeTheBodyIsRead) {
         {flood, "431"},
         {"GET /\r\n\r\n", "400"},
         {"\x16\x03\x01 garbage\r\n\r\n", "400"},
+        {"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\nGET /stats HTTP/1.1\r\n\r\n", "400"},
+        {"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400"},
+        {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+         "400"},
         {"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n", "400"},
         {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"}};
     for (const auto& [request, status] : cases) {

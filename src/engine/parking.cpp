@@ -1,11 +1,41 @@
 #include "engine/parking.h"
 
+#include <signal.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
 
 #include "base/log.h"
 #include "engine/sequence_file.h"
 
 namespace ft {
+
+namespace {
+
+// freetoken-PID-NUMBER.sequence of a process that is no more.
+bool is_left_over(const std::string& name) {
+    int pid = 0, end = 0;
+    unsigned long long number = 0;
+    if (std::sscanf(name.c_str(), "freetoken-%d-%llu.sequence%n", &pid, &number, &end) != 2) return false;
+    return end > 0 && static_cast<size_t>(end) == name.size() && pid > 0 && ::kill(pid, 0) != 0 &&
+           errno == ESRCH;
+}
+
+}  // namespace
+
+Parking::Parking(std::string folder, uint64_t ram_bytes, uint64_t model)
+    : folder_(std::move(folder)),
+      writable_(!folder_.empty()),
+      ram_bytes_(folder_.empty() ? ram_bytes : 0),
+      model_(model) {
+    if (folder_.empty()) return;
+    std::error_code ignored;
+    std::filesystem::directory_iterator at(folder_, ignored);
+    for (; at != std::filesystem::directory_iterator(); at.increment(ignored))
+        if (is_left_over(at->path().filename().string())) unlink(at->path().c_str());
+}
 
 Parking::~Parking() {
     while (!files_.empty()) remove(*files_.begin());

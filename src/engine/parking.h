@@ -19,11 +19,8 @@ namespace ft {
 class Parking {
  public:
     // folder: "" for RAM, of which ram_bytes may be used. model: sequence_model_key().
-    Parking(std::string folder, uint64_t ram_bytes, uint64_t model)
-        : folder_(std::move(folder)),
-          writable_(!folder_.empty()),
-          ram_bytes_(folder_.empty() ? ram_bytes : 0),
-          model_(model) {}
+    // Files that a program left in the folder when it was ended are removed.
+    Parking(std::string folder, uint64_t ram_bytes, uint64_t model);
     ~Parking();  // removes its files
     Parking(const Parking&) = delete;
     Parking& operator=(const Parking&) = delete;

@@ -2,10 +2,14 @@
 // what the plan says.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
+#include "engine/parking.h"
 #include "engine/scheduler_for_test.h"
 
 namespace ft::scheduled {
@@ -224,6 +228,23 @@ class SmallFiles {
     rlimit before_{};
     void (*handler_)(int) = nullptr;
 };
+
+TEST(SchedulerMemory, WhatAnEndedProgramLeftInTheFolderIsRemoved) {
+    const std::string folder = testing::TempDir() + "/left-over";
+    std::filesystem::create_directories(folder);
+    const pid_t ended = fork();
+    if (ended == 0) _exit(0);
+    ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
+    const std::vector<std::string> names = {fmt::format("freetoken-{}-3.sequence", ended),
+                                            fmt::format("freetoken-{}-3.sequence", getppid()),
+                                            fmt::format("freetoken-{}-3.sequence.mine", ended)};
+    for (const std::string& name : names) std::ofstream(folder + "/" + name) << "x";
+    const Parking parking(folder, 0, 0);
+    EXPECT_FALSE(std::filesystem::exists(folder + "/" + names[0]));
+    EXPECT_TRUE(std::filesystem::exists(folder + "/" + names[1])) << "its program still runs";
+    EXPECT_TRUE(std::filesystem::exists(folder + "/" + names[2])) << "not of our form";
+    std::filesystem::remove_all(folder);
+}
 
 TEST(SchedulerMemory, AFullDriveTurnsParkingOffWithOneWarningAndLosesNoAnswer) {
     const Loaded model(k_attention, 512);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "server/routes.h"
 #include "text/chat_template.h"
@@ -54,7 +55,7 @@ class FakeClient : public Responder {
     }
     void vanish() {
         const std::lock_guard lock(thread());
-        if (gone) gone();
+        if (const auto told = std::exchange(gone, nullptr)) told();
     }
     bool has(std::string_view text) {
         const std::lock_guard lock(thread());

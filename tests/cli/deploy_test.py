@@ -230,23 +230,8 @@ class Programs(harness.Case):
         self.accepted(proxies.Nginx)
 
 
-class Running(harness.Case):
+class Running(serving.ServedCase):
     """What the files ask of a running server."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.server = serving.Server(cls.folder)
-        try:
-            cls.server.wait_ready()
-        except BaseException:
-            cls.server.kill()
-            raise
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.kill()
-        super().tearDownClass()
 
     def test_metrics_that_the_picker_reads(self):
         """One series each: of several the picker takes the first."""

@@ -28,23 +28,12 @@ def raw_request(request, headers=""):
             % (TEXT.encode(), headers.encode(), len(data))) + data
 
 
-class Load(harness.Case):
+class Load(serving.ServedCase):
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
-        cls.server = serving.Server(cls.folder)
-        try:
-            cls.server.wait_ready()
-        except BaseException:
-            cls.server.kill()
-            raise
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.kill()
-        super().tearDownClass()
+        super().setUpClass()
 
     def sockets(self, n):
         opened = []

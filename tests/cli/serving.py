@@ -203,3 +203,17 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.kill()
         return self.process.returncode
+
+
+class ServedCase(harness.Case):
+    """A case with a server of its own, which is ready when the first test begins: cls.server."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = Server(cls.folder).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.kill()
+        super().tearDownClass()

@@ -33,22 +33,11 @@ def node():
     return path
 
 
-class Client(harness.Case):
+class Client(serving.ServedCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.server = serving.Server(cls.folder)
-        try:
-            cls.server.wait_ready()
-        except BaseException:
-            cls.server.kill()
-            raise
         cls.url = "http://127.0.0.1:%d" % cls.server.port
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.kill()
-        super().tearDownClass()
 
 
 class Packages(Client):

@@ -1,5 +1,7 @@
 // Direct reads of a grid of sizes and depths. Threads with one blocking read each stand for the depth: what a
-// drive delivers does not depend on the interface that asks.
+// drive delivers does not depend on the interface that asks. It does depend on the memory that it writes to:
+// a read into huge pages, as expert slots are, is a few pieces, into small ones it is hundreds, and a virtual
+// drive may give half the rate.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,14 +10,14 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <memory>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/memory_map.h"
 #include "base/system_error.h"
 #include "device/drive.h"
 
@@ -43,14 +45,6 @@ class OpenFile {
     int fd_ = -1;
 };
 
-struct FreeAligned {
-    void operator()(std::byte* p) const { std::free(p); }
-};
-using Aligned = std::unique_ptr<std::byte, FreeAligned>;
-Aligned aligned(uint64_t bytes) {
-    return Aligned(static_cast<std::byte*>(std::aligned_alloc(k_block, round_up(bytes, k_block))));
-}
-
 // A place for a read: a sequence that visits the whole file and never the same block soon again.
 uint64_t place(uint64_t number, uint64_t file_bytes, uint64_t read_bytes) {
     const uint64_t places = (file_bytes - read_bytes) / k_block + 1;
@@ -65,18 +59,18 @@ struct Counted {
     int error_number = 0;
 };
 
-// Reads of one size from `depth` threads until the time is over.
-Counted read_for(int fd, uint64_t file_bytes, uint64_t read_bytes, int depth, double seconds,
-                 uint64_t first) {
+// Reads of one size from `depth` threads until the time is over, each into its own part of `memory`.
+Counted read_for(int fd, std::span<std::byte> memory, uint64_t file_bytes, uint64_t read_bytes, int depth,
+                 double seconds, uint64_t first) {
     std::atomic<uint64_t> next{first}, bytes{0}, reads{0};
     std::atomic<int> error_number{0};
+    const uint64_t part = round_up(read_bytes, k_block);
     const Seconds start = now_seconds();
-    const auto work = [&] {
-        const Aligned buffer = aligned(read_bytes);
-        if (!buffer) return;
+    const auto work = [&](int thread) {
+        std::byte* const buffer = memory.data() + static_cast<uint64_t>(thread) * part;
         do {
             const uint64_t offset = place(next.fetch_add(1), file_bytes, read_bytes);
-            const ssize_t n = ::pread(fd, buffer.get(), read_bytes, static_cast<off_t>(offset));
+            const ssize_t n = ::pread(fd, buffer, read_bytes, static_cast<off_t>(offset));
             if (n <= 0) {
                 if (n < 0 && errno == EINTR) continue;
                 error_number = n < 0 ? errno : EIO;
@@ -88,26 +82,30 @@ Counted read_for(int fd, uint64_t file_bytes, uint64_t read_bytes, int depth, do
     };
     std::vector<std::jthread> threads;
     try {
-        for (int i = 1; i < depth; i++) threads.emplace_back(work);
+        for (int i = 1; i < depth; i++) threads.emplace_back(work, i);
     } catch (const std::system_error&) {
         // with fewer reads at a time the rate is the one that this limit on threads allows
     }
-    work();
+    work(0);
     threads.clear();
     return {bytes, reads, now_seconds() - start, error_number};
 }
 
 Expected<DriveProfile> measure(const std::string& path, int fd, uint64_t file_bytes, double seconds) {
     DriveProfile profile;
+    const auto memory = MemoryMap::reserve(std::ranges::max(k_sizes) * std::ranges::max(k_depths), true);
+    if (!memory) return memory.error();
+    const std::span<std::byte> buffers(memory->data(), memory->size());
     uint64_t number = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     const double each = seconds / (std::size(k_sizes) * std::size(k_depths) + 1);
-    const Counted small = read_for(fd, file_bytes, k_block, 1, each, number);
+    const Counted small = read_for(fd, buffers, file_bytes, k_block, 1, each, number);
     if (small.error_number != 0) return system_error(path, "read", small.error_number);
     profile.latency_us = small.seconds * 1e6 / static_cast<double>(std::max<uint64_t>(1, small.reads));
     for (const uint64_t size : k_sizes)
         for (const int depth : k_depths) {
             number += 1'000'003;
-            const Counted n = read_for(fd, file_bytes, std::min(size, file_bytes), depth, each, number);
+            const Counted n =
+                read_for(fd, buffers, file_bytes, std::min(size, file_bytes), depth, each, number);
             if (n.error_number != 0) return system_error(path, "read", n.error_number);
             profile.rates.push_back({size, depth, static_cast<double>(n.bytes) / n.seconds / 1e9});
         }
@@ -125,15 +123,15 @@ OpenFile open_direct(const std::string& path) {
 // Filled with bytes that no drive compresses.
 Status write_own_file(int fd, const std::string& path) {
     const uint64_t part = 2 * k_mib;
-    const Aligned buffer = aligned(part);
-    if (!buffer) return Error{Code::too_large, "not enough memory to measure the drive", ""};
+    const auto buffer = MemoryMap::reserve(part);
+    if (!buffer) return buffer.error();
     uint64_t state = 1;
     for (uint64_t done = 0; done < k_own_file; done += part) {
         for (uint64_t i = 0; i < part; i += 8) {
             state = state * 6364136223846793005ull + 1442695040888963407ull;
-            store(buffer.get() + i, state);
+            store(buffer->data() + i, state);
         }
-        const ssize_t n = ::write(fd, buffer.get(), part);
+        const ssize_t n = ::write(fd, buffer->data(), part);
         if (n != static_cast<ssize_t>(part)) return system_error(path, "write", n < 0 ? errno : ENOSPC);
     }
     if (::fsync(fd) != 0) return system_error(path, "write", errno);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
+
+#include "base/bytes.h"
 
 namespace ft {
 
@@ -54,6 +57,18 @@ double DriveProfile::best_gb_per_second() const {
     double best = 0;
     for (const DriveRate& rate : rates) best = std::max(best, rate.gb_per_second);
     return best;
+}
+
+// The middle of what was measured: each point of the grid takes a tenth of a second, and its best is luck.
+double DriveProfile::streaming_gb_per_second() const {
+    constexpr uint64_t k_long_read = 512 * k_kib;
+    constexpr int k_several = 4;
+    std::vector<double> fits;
+    for (const DriveRate& rate : rates)
+        if (rate.read_bytes >= k_long_read && rate.depth >= k_several) fits.push_back(rate.gb_per_second);
+    if (fits.empty()) return best_gb_per_second();
+    std::sort(fits.begin(), fits.end());
+    return (fits[(fits.size() - 1) / 2] + fits[fits.size() / 2]) / 2;
 }
 
 bool MachineProfile::is_doubtful(int64_t now) const {

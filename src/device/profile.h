@@ -24,6 +24,8 @@ struct DriveProfile {
     // The rate of reads of this size with so many in flight, between the points of the grid; 0 without one.
     double gb_per_second(uint64_t read_bytes, double depth) const;
     double best_gb_per_second() const;
+    // Of long reads, several at a time, as a long step of a prompt asks for them; 0 without rates.
+    double streaming_gb_per_second() const;
 };
 
 struct MachineProfile {

@@ -63,6 +63,16 @@ TEST(ProfileFile, GivesBackWhatWasWritten) {
         << "a file was left over";
 }
 
+TEST(DriveProfile, LongStepsStreamAtTheMiddleOfLongReads) {
+    constexpr uint64_t k_short = 65536, k_long = 2 << 20;
+    DriveProfile drive{.rates = {{k_short, 16, 9}, {k_long, 1, 8}, {k_long, 4, 2}, {k_long, 16, 3}}};
+    EXPECT_EQ(drive.streaming_gb_per_second(), 2.5);
+    drive.rates.push_back({k_long / 4, 16, 7});
+    EXPECT_EQ(drive.streaming_gb_per_second(), 3);
+    EXPECT_EQ((DriveProfile{.rates = {{k_short, 4, 0.5}}}).streaming_gb_per_second(), 0.5);
+    EXPECT_EQ(DriveProfile{}.streaming_gb_per_second(), 0);
+}
+
 TEST(ProfileFile, KeepsDrivesApartAndForgetsAnotherMachine) {
     const Folder folder;
     ASSERT_TRUE(write_profile(folder.path(), "cpu", "drive a", some_profile()));
@@ -80,10 +90,10 @@ TEST(ProfileFile, ADamagedOneCountsAsNone) {
     const Folder folder;
     ASSERT_TRUE(write_profile(folder.path(), "cpu", "a", some_profile()));
     for (const char* text :
-         {"", "{", "[]", "null", "7", R"({"version":1})", R"({"version":"1","hardware":"cpu"})",
-          R"({"version":1,"hardware":"cpu","ram_read":"fast","cpu_read":-1,"drives":7})",
-          R"({"version":1,"hardware":"cpu","drives":{"a":{"rates":[[1,2],["x",1,1]]}}})",
-          R"({"version":1,"hardware":"cpu","drives":{"a":{"rates":7}}})", "\xff\xfe\x00"}) {
+         {"", "{", "[]", "null", "7", R"({"version":2})", R"({"version":"1","hardware":"cpu"})",
+          R"({"version":2,"hardware":"cpu","ram_read":"fast","cpu_read":-1,"drives":7})",
+          R"({"version":2,"hardware":"cpu","drives":{"a":{"rates":[[1,2],["x",1,1]]}}})",
+          R"({"version":2,"hardware":"cpu","drives":{"a":{"rates":7}}})", "\xff\xfe\x00"}) {
         folder.write("machine-profile.json", text);
         const MachineProfile read = read_profile(folder.path(), "cpu", "a");
         EXPECT_EQ(read.ram_read_gb_per_second, 0) << text;

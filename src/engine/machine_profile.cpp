@@ -18,7 +18,8 @@ namespace ft {
 namespace {
 
 // Together below 3 s, with the time to fill buffers.
-constexpr double k_ram_seconds = 0.3, k_cpu_seconds = 0.2, k_drive_seconds = 1.2;
+constexpr double k_ram_seconds = 0.3, k_cpu_seconds = 0.15, k_drive_seconds = 1.0;
+constexpr int k_rounds = 2;  // of the processors' rate, before, between and after the others
 constexpr double k_much_foreign_cpu = 0.25;
 
 std::string drive_identity(const std::string& path) {
@@ -70,7 +71,7 @@ void measure_missing(const std::string& path, const std::string& cache, MachineP
     if (no_rate)
         if (auto made = ComputeBench::create(cores)) compute.emplace(std::move(*made));
     const auto measure_compute = [&] {
-        if (compute) compute->measure(k_cpu_seconds);
+        for (int i = 0; compute && i < k_rounds; i++) compute->measure(k_cpu_seconds);
     };
     measure_compute();
     if (profile.ram_read_gb_per_second <= 0)
@@ -87,8 +88,7 @@ void measure_missing(const std::string& path, const std::string& cache, MachineP
     if (profile.foreign_cpu > k_much_foreign_cpu)
         log("plan",
             "other programs used {:.0f} % of the processors meanwhile: the rates are too low, and will be "
-            "measured "
-            "again",
+            "measured again",
             100 * profile.foreign_cpu);
 }
 

@@ -29,7 +29,7 @@ constexpr int64_t k_predicted_prompt = 256;
 double expected_hit_rate(double share);
 
 // Share of a layer's n_expert experts that n_token tokens together ask for, where use falls with rank to the
-// power of -0.7.
+// power of -1.2.
 double expected_union(int n_expert, int top_k, int64_t n_token);
 
 // `plan` must fit. What the profile lacks (cpu rates) is taken from the rates that it has.

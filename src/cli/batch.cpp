@@ -27,6 +27,8 @@ namespace ft::cli {
 
 namespace {
 
+constexpr Seconds k_between_lines = 10;  // of how far it is, where there is no terminal
+
 struct BatchFlags {
     std::string input, output;
     bool json = false;
@@ -65,6 +67,7 @@ class Batch {
             scheduler_.step();
             if (Status written = write_finished(); !written) return written;
             if (progress.on_terminal()) progress.update(input_.offset(), input_.size(), note());
+            else if (line_.is_due(now_seconds())) log("batch", "{}", note());
         }
         for (const Running& running : running_)
             for (const RequestId id : running.ids) scheduler_.cancel(id);
@@ -202,6 +205,7 @@ class Batch {
     std::unordered_map<uint64_t, int64_t> line_of_;  // hash of a custom_id -> the first line that has it
     int64_t n_lines_ = 0;
     Seconds start_ = now_seconds();
+    LineEvery line_{k_between_lines, start_};
 };
 
 nlohmann::ordered_json memory_json(const SchedulerCounters& counters) {

@@ -28,7 +28,8 @@ struct BenchFlags {
     double limit = 0;
     bool json = false;
     std::vector<int> parallel = {};
-    int64_t conversations = 0;  // lines of the mix; 0: that part is not asked for
+    int64_t conversations = 0;            // lines of the mix; 0: that part is not asked for
+    std::vector<std::string> parts = {};  // of conversations; none: all
 };
 
 // The ids of the field's synthetic benchmark: no two neighbours alike, spread over the vocabulary.
@@ -202,9 +203,14 @@ Expected<int> bench_widths(LoadOptions options, const BenchFlags& flags) {
 
 // The same for conversations that run beside each other.
 Expected<int> bench_together(LoadOptions options, const Settings& settings, const BenchFlags& flags) {
-    ConversationBench bench{.options = scheduler_options(settings),
-                            .prompt_tokens = std::max<int64_t>(flags.pp, 1),
-                            .lines = flags.conversations};
+    const auto wanted = [&](const char* part) {
+        return flags.parts.empty() || std::ranges::find(flags.parts, part) != flags.parts.end();
+    };
+    ConversationBench bench{
+        .options = scheduler_options(settings),
+        .prompt_tokens = std::max<int64_t>(flags.pp, 1),
+        .lines = flags.conversations,
+        .parts = {.beside = wanted("beside"), .reuse = wanted("reuse"), .mix = wanted("mix")}};
     bench.options.interactive_slots = 0;
     bench.options.pool_tokens = 0;
     bench.options.prefix_cache_bytes = 0;
@@ -262,12 +268,16 @@ Action define_bench(CLI::App& app) {
         ->delimiter(',')
         ->check(CLI::Range(1, 256))
         ->type_name("N,N,..");
-    app.add_option(
-           "--conversations", flags->conversations,
-           "instead: a prompt of --pp tokens beside answers, a beginning that is kept, and N requests "
-           "of mixed lengths")
-        ->transform(whole_number(1, 100000))
-        ->type_name("N");
+    const auto conversations = app.add_option(
+        "--conversations", flags->conversations,
+        "instead: a prompt of --pp tokens beside answers, a beginning that is kept, and N requests "
+        "of mixed lengths");
+    conversations->transform(whole_number(1, 100000))->type_name("N");
+    app.add_option("--parts", flags->parts, "of --conversations, these alone: beside, reuse, mix")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"beside", "reuse", "mix"}))
+        ->needs(conversations)
+        ->type_name("PART,PART,..");
     app.add_flag("--json", flags->json, "one JSON object");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return bench(model, *flags); });

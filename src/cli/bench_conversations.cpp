@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t k_kept_prefix = 2000;
 constexpr int k_reuses = 5;
+constexpr int64_t k_warm_prompt = 256, k_warm_answer = 8;  // tokens that nobody counts
 
 // Notes when each token came.
 class TokenTimes : public RequestOwner {
@@ -46,6 +47,14 @@ class ConversationRuns {
  public:
     ConversationRuns(Engine& engine, const Tokenizer& tokenizer, const ConversationBench& bench)
         : engine_(engine), tokenizer_(tokenizer), bench_(bench) {}
+
+    Status warm_up() {
+        auto scheduler = Scheduler::create(engine_, tokenizer_, bench_.options);
+        if (!scheduler) return scheduler.error();
+        const int64_t n = std::min(k_warm_prompt, engine_.n_ctx() / 2);
+        const auto its = finish(**scheduler, bench_request(0, n, k_warm_answer, engine_.n_vocab()));
+        return its ? Status() : Status(its.error());
+    }
 
     Status prompt_beside_others() {
         const auto alone = read_prompt(0);
@@ -185,38 +194,53 @@ Expected<ConversationResult> bench_conversations(Engine& engine, const Conversat
     auto tokenizer = Tokenizer::load(engine.file());
     if (!tokenizer) return tokenizer.error();
     ConversationRuns runs(engine, **tokenizer, bench);
-    if (Status s = runs.reuse_of_a_prefix(); !s) return s.error();  // it also warms up
-    if (Status s = runs.prompt_beside_others(); !s) return s.error();
-    if (Status s = runs.mixed_lines(); !s) return s.error();
+    if (Status s = runs.warm_up(); !s) return s.error();
+    if (bench.parts.reuse)
+        if (Status s = runs.reuse_of_a_prefix(); !s) return s.error();
+    if (bench.parts.beside)
+        if (Status s = runs.prompt_beside_others(); !s) return s.error();
+    if (bench.parts.mix)
+        if (Status s = runs.mixed_lines(); !s) return s.error();
+    runs.result.parts = bench.parts;
     return runs.result;
 }
 
 nlohmann::ordered_json to_json(const ConversationResult& r) {
-    return {{"beside",
-             {{"answers", k_beside_answers},
-              {"prompt_per_second", r.beside_per_second},
-              {"prompt_per_second_alone", r.alone_per_second},
-              {"gap_median_ms", r.gap_median_ms},
-              {"gap_p99_ms", r.gap_p99_ms},
-              {"gap_most_ms", r.gap_most_ms}}},
-            {"reuse",
-             {{"cached_tokens", r.kept_tokens},
-              {"reuse_ms", r.reuse_ms},
-              {"ttft_ms", r.reuse_ttft_ms},
-              {"ttft_ms_first", r.first_ttft_ms}}},
-            {"mix", {{"total_per_second", r.mix_per_second}, {"full_per_second", r.mix_full_per_second}}}};
+    auto out = nlohmann::ordered_json::object();
+    if (r.parts.beside)
+        out["beside"] = {{"answers", k_beside_answers},
+                         {"prompt_per_second", r.beside_per_second},
+                         {"prompt_per_second_alone", r.alone_per_second},
+                         {"gap_median_ms", r.gap_median_ms},
+                         {"gap_p99_ms", r.gap_p99_ms},
+                         {"gap_most_ms", r.gap_most_ms}};
+    if (r.parts.reuse)
+        out["reuse"] = {{"cached_tokens", r.kept_tokens},
+                        {"reuse_ms", r.reuse_ms},
+                        {"ttft_ms", r.reuse_ttft_ms},
+                        {"ttft_ms_first", r.first_ttft_ms}};
+    if (r.parts.mix)
+        out["mix"] = {{"total_per_second", r.mix_per_second}, {"full_per_second", r.mix_full_per_second}};
+    return out;
 }
 
 std::string to_text(const ConversationResult& r) {
-    return fmt::format(
-        "prompt      alone {:.1f} tok/s, beside {} answers {:.1f} tok/s; between their tokens {:.0f} ms, "
-        "p99 {:.0f} ms, at most {:.0f} ms\n"
-        "beginning   {} tokens that are kept: {:.2f} ms, first token after {:.1f} ms (the first time {:.1f} "
-        "ms)\n"
-        "mix         {:.2f} tok/s, {:.2f} tok/s while there is work for every slot\n",
-        r.alone_per_second, k_beside_answers, r.beside_per_second, r.gap_median_ms, r.gap_p99_ms,
-        r.gap_most_ms, r.kept_tokens, r.reuse_ms, r.reuse_ttft_ms, r.first_ttft_ms, r.mix_per_second,
-        r.mix_full_per_second);
+    std::string text;
+    if (r.parts.beside)
+        text += fmt::format(
+            "prompt      alone {:.1f} tok/s, beside {} answers {:.1f} tok/s; between their tokens {:.0f} ms, "
+            "p99 {:.0f} ms, at most {:.0f} ms\n",
+            r.alone_per_second, k_beside_answers, r.beside_per_second, r.gap_median_ms, r.gap_p99_ms,
+            r.gap_most_ms);
+    if (r.parts.reuse)
+        text += fmt::format(
+            "beginning   {} tokens that are kept: {:.2f} ms, first token after {:.1f} ms (the first time "
+            "{:.1f} ms)\n",
+            r.kept_tokens, r.reuse_ms, r.reuse_ttft_ms, r.first_ttft_ms);
+    if (r.parts.mix)
+        text += fmt::format("mix         {:.2f} tok/s, {:.2f} tok/s while there is work for every slot\n",
+                            r.mix_per_second, r.mix_full_per_second);
+    return text;
 }
 
 }  // namespace ft::cli

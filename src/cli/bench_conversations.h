@@ -8,15 +8,24 @@
 
 namespace ft::cli {
 
+// What is measured; a long run that others disturbed need not be made again as a whole.
+struct ConversationParts {
+    bool beside = true;  // a long prompt, alone and while others are written
+    bool reuse = true;   // a prompt whose beginning is kept
+    bool mix = true;     // answers of mixed lengths
+};
+
 struct ConversationBench {
     SchedulerOptions options;     // of all parts, but for slots and the prefix cache
     int64_t prompt_tokens = 128;  // of the long prompt
     int64_t lines = 200;          // of the mix
+    ConversationParts parts = {};
 };
 
 constexpr int k_beside_answers = 4;  // that are written while the long prompt is read
 
 struct ConversationResult {
+    ConversationParts parts = {};  // that were measured; the figures of the others are 0
     // A long prompt, alone and while others are written. Gaps: between two tokens of one of the others,
     // meanwhile.
     double alone_per_second = 0, beside_per_second = 0;  // of the prompt

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "cli/completion.h"
 #include "cli/dispatch.h"
@@ -62,6 +63,14 @@ TEST(ProgressLine, ShowsTheShare) {
               "loading [###############               ]  50 %");
     EXPECT_NE(progress_line("loading", 0, 0).find("100 %"), std::string::npos);
     EXPECT_NE(progress_line("loading", 5, 2).find("100 %"), std::string::npos);
+}
+
+TEST(ProgressLine, IsDueEverySoManySeconds) {
+    LineEvery line(10, 100);
+    std::vector<Seconds> due;
+    for (const Seconds now : {100.0, 105.0, 110.0, 111.0, 119.9, 121.0, 140.0, 149.0, 150.0})
+        if (line.is_due(now)) due.push_back(now);
+    EXPECT_EQ(due, (std::vector<Seconds>{110, 121, 140, 150}));
 }
 
 TEST(ProgressLine, SaysHowLongItStillTakes) {

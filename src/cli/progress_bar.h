@@ -28,6 +28,20 @@ class ProgressBar {
     Seconds last_drawn_ = 0;
 };
 
+// Where there is no bar: a line of log is due every so many seconds, the first one after as many.
+class LineEvery {
+ public:
+    LineEvery(Seconds between, Seconds now) : between_(between), last_(now) {}
+    bool is_due(Seconds now) {
+        if (now - last_ < between_) return false;
+        last_ = now;
+        return true;
+    }
+
+ private:
+    Seconds between_, last_;
+};
+
 // "loading [#####     ]  48 %"
 std::string progress_line(const std::string& what, uint64_t done, uint64_t total);
 

@@ -14,7 +14,6 @@
 #include "cli/load_engine.h"
 #include "cli/model_text.h"
 #include "cli/scheduler_settings.h"
-#include "cli/serving_settings.h"
 #include "cli/start_lines.h"
 #include "gguf/gguf.h"
 #include "gguf/summary.h"
@@ -139,7 +138,7 @@ void say_start(const ModelChoice& choice, const Engine& engine) {
                               .experts_in_ram = in_ram,
                               .experts = in_ram + plan.n_on_drive,
                               .experts_per_layer = summary.n_experts,
-                              .kv_type = kv_name(kv_options(choice.settings).types),
+                              .kv_type = kv_name(engine.kv_types()),
                               .n_ctx = engine.n_ctx(),
                               .kv_bytes = plan.kv_bytes};
     for (const StartLine& line : start_lines(facts)) log_line(line.area, line.text);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "io/output_file.h"
 
 namespace ft::cli {
 
@@ -55,7 +56,14 @@ Status check_folder(const Settings& settings) {
     const std::string& path = settings.text("kv_cache.park_dir");
     struct stat status{};
     const bool there = ::stat(path.c_str(), &status) == 0;
-    if (there && S_ISDIR(status.st_mode)) return {};
+    if (there && S_ISDIR(status.st_mode)) {
+        const Status writable = check_takes_files(path);
+        if (writable) return {};
+        return Error{Code::io,
+                     fmt::format("kv_cache.park_dir ({}): {}", settings.origin("kv_cache.park_dir"),
+                                 writable.error().what),
+                     "Name a folder that can be written to, or leave the setting out."};
+    }
     return Error{there ? Code::invalid : Code::not_found,
                  fmt::format("kv_cache.park_dir ({}): {} is {}", settings.origin("kv_cache.park_dir"),
                              printable(path), there ? "no folder" : "not there"),
@@ -113,6 +121,14 @@ std::vector<std::string> serving_notes(const Settings& settings) {
         notes.push_back(
             "kv_cache.auto_evict is lossy: an answer that fills the context forgets the oldest tokens, and a "
             "chat that is longer than it loses its oldest turns.");
+    if (settings.given("kv_cache.sink_tokens") && kv.sliding_window == 0 && !kv.auto_evict)
+        notes.push_back(
+            "kv_cache.sink_tokens changes nothing without kv_cache.sliding_window or kv_cache.auto_evict: "
+            "all "
+            "tokens stay in sight.");
+    if (!kv.park_dir.empty() && !kv.overcommit)
+        notes.push_back(
+            "kv_cache.park_dir changes nothing without kv_cache.overcommit: no sequence is ever parked.");
     if (settings.has("inference.flash_attn") && !settings.boolean("inference.flash_attn"))
         notes.push_back("inference.flash_attn: false changes nothing; attention is always of that kind.");
     return notes;

@@ -9,7 +9,7 @@
 
 namespace ft::cli {
 
-// Refuses what cannot work together, with the reason; a park_dir that is no folder.
+// Refuses what cannot work together, with the reason; a park_dir that is no folder, or takes no files.
 Status check_serving_settings(const Settings& settings);
 
 KvOptions kv_options(const Settings& settings);

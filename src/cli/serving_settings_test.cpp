@@ -55,6 +55,15 @@ TEST(ServingSettings, WhatTheUserShouldKnowIsSaid) {
         EXPECT_NE(notes[0].find("lossy"), std::string::npos);
     }
     EXPECT_EQ(serving_notes(with({"inference.flash_attn=false"})).size(), 1u);
+    const auto sinks = serving_notes(with({"kv_cache.sink_tokens=8"}));
+    ASSERT_EQ(sinks.size(), 1u);
+    EXPECT_NE(sinks[0].find("kv_cache.sink_tokens changes nothing"), std::string::npos);
+    EXPECT_EQ(serving_notes(with({"kv_cache.sink_tokens=8", "kv_cache.sliding_window=64"})).size(), 1u);
+    const auto parked = serving_notes(with({"kv_cache.park_dir=" + testing::TempDir()}));
+    ASSERT_EQ(parked.size(), 1u);
+    EXPECT_NE(parked[0].find("kv_cache.overcommit"), std::string::npos);
+    EXPECT_TRUE(
+        serving_notes(with({"kv_cache.park_dir=" + testing::TempDir(), "kv_cache.overcommit=true"})).empty());
     EXPECT_TRUE(serving_notes(with({"inference.flash_attn=true"})).empty());
 }
 
@@ -72,6 +81,8 @@ TEST(ServingSettings, WhatCannotWorkIsRefused) {
     EXPECT_NE(refusal({"kv_cache.pool_tokens=1023", "kv_cache.max_context=1024"}).find("1023"),
               std::string::npos);
     EXPECT_EQ(refusal({"kv_cache.park_dir=" + testing::TempDir()}), "");
+    EXPECT_NE(refusal({"kv_cache.park_dir=/proc"}).find("/proc: no file can be made there"),
+              std::string::npos);
     EXPECT_NE(refusal({"kv_cache.park_dir=/no/such/folder"}).find("/no/such/folder"), std::string::npos);
     EXPECT_NE(refusal({"kv_cache.park_dir=" FREETOKEN_SOURCE_DIR "/README.md"}).find("no folder"),
               std::string::npos);

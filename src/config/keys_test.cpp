@@ -68,6 +68,25 @@ TEST(ParseValue, Integers) {
                   fmt::format("NAME takes an integer of at least 1 or auto, not \"{}\"", text));
 }
 
+// What is too large is told the upper end, also where documents leave it out.
+TEST(ParseValue, AnUpperEndThatIsPassedIsNamed) {
+    const Key wide = {.section = "s",
+                      .name = "k",
+                      .kind = Kind::integer,
+                      .least = 1,
+                      .most = static_cast<double>(int64_t{1} << 40),
+                      .fallback = "auto"};
+    const Key narrow = {.section = "s", .name = "k", .kind = Kind::integer, .least = 1, .most = 8};
+    for (const char* text : {"1099511627777", "9223372036854775807", "99999999999999999999"})
+        EXPECT_EQ(
+            parsed(wide, text),
+            fmt::format("NAME takes an integer of at least 1 or auto, and at most 1099511627776, not \"{}\"",
+                        text));
+    EXPECT_EQ(parsed(wide, "1099511627776"), "1099511627776");
+    EXPECT_EQ(parsed(wide, "0"), "NAME takes an integer of at least 1 or auto, not \"0\"");
+    EXPECT_EQ(parsed(narrow, "9"), "NAME takes an integer from 1 to 8, not \"9\"");
+}
+
 TEST(ParseValue, BooleansAndChoices) {
     const Key yes_no = {.section = "s", .name = "k", .kind = Kind::boolean};
     EXPECT_EQ(parsed(yes_no, "true"), "true");

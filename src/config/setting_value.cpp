@@ -14,9 +14,19 @@ namespace {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
+// Documents leave out an upper end that nobody comes near; whoever went beyond it is told.
+std::string upper_end(const Key& key, std::string_view text) {
+    if (key.kind != Kind::integer && key.kind != Kind::number) return "";
+    const auto value = parse_number<double>(text);
+    if (!value || !std::isfinite(*value) || *value <= key.most) return "";
+    return fmt::format(", and at most {}", number_text(key.most));
+}
+
 Error not_allowed(const Key& key, std::string_view name, std::string_view text) {
+    const std::string allowed = allowed_values(key);
+    const std::string most = allowed.find(" to ") == std::string::npos ? upper_end(key, text) : "";
     return Error{Code::invalid,
-                 fmt::format("{} takes {}, not \"{}\"", name, allowed_values(key), printable(text)), ""};
+                 fmt::format("{} takes {}{}, not \"{}\"", name, allowed, most, printable(text)), ""};
 }
 
 bool in_range(const Key& key, double value) { return value >= key.least && value <= key.most; }

@@ -35,7 +35,28 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
 
 double gib_rounded_up(uint64_t bytes) { return std::ceil(gib(bytes) * 1000) / 1000; }
 
+// What auto_evict keeps of a full context are its first tokens and a window: the first must leave some room.
+Status check_first_tokens(const KvOptions& options, int64_t n_ctx) {
+    if (!options.auto_evict || options.sink_tokens < n_ctx) return {};
+    return Error{Code::invalid,
+                 fmt::format("kv_cache.sink_tokens is {}, which fills the context of {} tokens, so that "
+                             "kv_cache.auto_evict could forget none",
+                             options.sink_tokens, n_ctx),
+                 fmt::format("Choose sink_tokens of {} or less.", n_ctx - 1)};
+}
+
 }  // namespace
+
+// Without a window a small pool makes the context smaller, which is said (note_memory).
+Status check_pool_holds_window(const Plan& plan, int64_t pool_tokens) {
+    if (plan.window == 0 || pool_tokens == 0 || kv_pages(pool_tokens) >= plan.sequence_pages) return {};
+    const int64_t least = plan.sequence_pages * k_kv_block;
+    return Error{Code::invalid,
+                 fmt::format("kv_cache.pool_tokens is {}, but a sequence with a window of {} tokens takes {} "
+                             "with its first tokens and a step",
+                             pool_tokens, plan.window, least),
+                 fmt::format("Choose pool_tokens of {} or more.", least)};
+}
 
 struct Session::State {
     Engine::State& engine;
@@ -151,7 +172,27 @@ void Engine::State::note_options(const LoadOptions& options) {
                         model->hp().top_k, own));
 }
 
+// Settings that the plan could not take as they are.
+void Engine::State::note_memory(const KvOptions& options) {
+    if (options.auto_evict && plan.window < options.sliding_window)
+        notes.push_back(
+            fmt::format("kv_cache.sliding_window of {} is more than the context of {} has room for beside "
+                        "the first {}: a token sees the last {}.",
+                        options.sliding_window, n_ctx, options.sink_tokens, plan.window));
+    else if (!options.auto_evict && options.sliding_window >= n_ctx)
+        notes.push_back(fmt::format(
+            "kv_cache.sliding_window of {} is no shorter than the context of {}: nothing is forgotten.",
+            options.sliding_window, n_ctx));
+    const int64_t pool = plan.pool_pages * k_kv_block;
+    if (plan.window == 0 && pool < n_ctx)
+        notes.push_back(
+            fmt::format("kv_cache.pool_tokens ({}) is less than the context of {} tokens: prompt "
+                        "and answer have {} together.",
+                        options.pool_tokens, n_ctx, pool));
+}
+
 Status Engine::State::make_plan(const LoadOptions& options, int threads) {
+    if (Status s = check_first_tokens(options.kv, n_ctx); !s) return s;
     experts_from = options.model_path;
     read_memory = options.read_memory;
     const auto ram = read_memory();
@@ -169,6 +210,8 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.endless = options.kv.auto_evict;
     shape = model_shape(file, *model, kv_types, *kernels, threads);
     plan = ft::plan(machine, shape, settings);
+    if (Status s = check_pool_holds_window(plan, options.kv.pool_tokens); !s) return s;
+    note_memory(options.kv);
     if (!plan.fits)
         return Error{
             Code::too_large, plan.shortage,
@@ -256,6 +299,10 @@ int64_t Engine::n_ctx() const { return state_->n_ctx; }
 int64_t Engine::n_vocab() const { return state_->model->hp().n_vocab; }
 int64_t Engine::n_ctx_model() const { return state_->model->hp().n_ctx_model; }
 int Engine::threads() const { return state_->pool->size(); }
+KvTypes Engine::kv_types() const {
+    const KvShape kv = state_->model->kv_shape(state_->kv_types);
+    return {.k = kv.type_k, .v = kv.type_v};
+}
 const char* Engine::kernels_name() const { return state_->kernels->name; }
 const std::vector<std::string>& Engine::notes() const { return state_->notes; }
 bool Engine::endless() const { return state_->kv.auto_evict; }

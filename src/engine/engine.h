@@ -104,6 +104,7 @@ class Engine {
     uint64_t bytes_loaded() const;     // weights read from the file(s) before the first session
     uint64_t bytes_per_token() const;  // weights that one generated token reads
     uint64_t kv_bytes() const;         // of one session's cache
+    KvTypes kv_types() const;          // as they are stored, which may be f16 where others are asked for
     // What of the options could not be taken as it was, or makes answers worse: a sentence each.
     const std::vector<std::string>& notes() const;
     bool endless() const;  // a full context goes on (kv_cache.auto_evict)

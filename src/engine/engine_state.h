@@ -50,6 +50,7 @@ struct Engine::State {
                 .endless = kv.auto_evict};
     }
     void note_options(const LoadOptions& options);
+    void note_memory(const KvOptions& options);
     Status make_plan(const LoadOptions& options, int threads);
     Expected<std::optional<SwapFolder>> choose_swap(const LoadOptions& options) const;
     Status make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap);
@@ -62,5 +63,8 @@ struct Engine::State {
     }
     CacheStats stats() const { return cache ? cache->stats() : CacheStats{}; }
 };
+
+// Refuses a pool (0: as large as the plan's) that has no room for one sequence with the plan's window.
+Status check_pool_holds_window(const Plan& plan, int64_t pool_tokens);
 
 }  // namespace ft

@@ -7,10 +7,13 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <vector>
+
+#include "tiers/plan.h"
 
 namespace ft {
 namespace {
@@ -297,6 +300,84 @@ TEST(Engine, AContextBeyondTheModelsIsRefusedWithBothNumbers) {
     const auto engine = Engine::load(options);
     ASSERT_FALSE(engine);
     EXPECT_NE(engine.error().what.find("1073741824"), std::string::npos);
+}
+
+bool says(const Engine& engine, const std::string& words) {
+    return std::ranges::any_of(
+        engine.notes(), [&](const std::string& note) { return note.find(words) != std::string::npos; });
+}
+
+TEST(Engine, FewerExpertsThanTheModelsOwnAreSaidAndMoreAreRefused) {
+    const auto own = load("qwen3moe-q4km", 1, 16, 64);
+    ASSERT_NE(own, nullptr);
+    EXPECT_FALSE(says(*own, "experts"));
+    LoadOptions options;
+    options.model_path = golden("qwen3moe-q4km");
+    options.threads = 1;
+    options.n_ctx = 64;
+    options.top_k_experts = 1;
+    const auto one = Engine::load(options);
+    ASSERT_TRUE(one);
+    EXPECT_TRUE(says(**one, "1 experts of each layer"));
+    const auto ids = some_ids(20, own->n_vocab());
+    EXPECT_FALSE(same_bits(all_logits(**one, ids), all_logits(*own, ids)));
+    options.top_k_experts = 1000;
+    const auto refused = Engine::load(options);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().what.find("inference.top_k_experts is 1000"), std::string::npos);
+    EXPECT_FALSE(refused.error().remedy.empty());
+}
+
+// What the memory of keys and values cannot be is refused before weights are read, or said.
+TEST(Engine, SettingsOfTheCacheThatDoNotFitTheContextAreRefusedOrSaid) {
+    LoadOptions options;
+    options.model_path = golden("qwen3moe-q4km");
+    options.threads = 1;
+    options.chunk = 32;
+    options.n_ctx = 512;
+    int opened = 0;
+    const auto with = [&](const std::function<void(KvOptions&)>& change) {
+        options.kv = {};
+        change(options.kv);
+        opened = 0;
+        options.open_file = [&](const std::string& path) {
+            opened++;
+            return File::open(path);
+        };
+        return Engine::load(options);
+    };
+    const auto all_first = with([](KvOptions& kv) {
+        kv.sink_tokens = 512;
+        kv.auto_evict = true;
+    });
+    ASSERT_FALSE(all_first);
+    EXPECT_NE(all_first.error().what.find("kv_cache.sink_tokens is 512"), std::string::npos);
+    EXPECT_NE(all_first.error().remedy.find("511"), std::string::npos);
+    EXPECT_EQ(opened, 0);
+    const auto small_pool = with([](KvOptions& kv) {
+        kv.sliding_window = 64;
+        kv.pool_tokens = 256;
+    });
+    ASSERT_FALSE(small_pool);
+    EXPECT_NE(small_pool.error().remedy.find("384"), std::string::npos);
+    EXPECT_EQ(opened, 0);
+
+    const auto wide = with([](KvOptions& kv) {
+        kv.sliding_window = 1000;
+        kv.auto_evict = true;
+    });
+    ASSERT_TRUE(wide);
+    EXPECT_EQ((*wide)->plan().window, 508);
+    EXPECT_TRUE(says(**wide, "a token sees the last 508"));
+    const auto idle = with([](KvOptions& kv) { kv.sliding_window = 512; });
+    ASSERT_TRUE(idle);
+    EXPECT_TRUE(says(**idle, "nothing is forgotten"));
+    const auto shared = with([](KvOptions& kv) { kv.pool_tokens = 256; });
+    ASSERT_TRUE(shared);
+    EXPECT_TRUE(says(**shared, "kv_cache.pool_tokens (256)"));
+    const auto plain = with([](KvOptions&) {});
+    ASSERT_TRUE(plain);
+    EXPECT_TRUE((*plain)->notes().empty());
 }
 
 TEST(Engine, WhatIsRefusedBeforeTheWeightsReadsNone) {

@@ -102,6 +102,8 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvTypes kv_types, c
     add_parts(file, hp, shape);
     add_experts(file, model, shape);
     shape.kv_bytes_per_token = model.kv_shape(kv_types).bytes_per_token();
+    const uint64_t as_int8 = model.kv_shape({KvType::q8_0, KvType::q8_0}).bytes_per_token();
+    if (as_int8 < shape.kv_bytes_per_token) shape.kv_int8_bytes_per_token = as_int8;
     shape.kv_page_tokens = k_kv_block;
     shape.state_bytes = model.recurrent_shape().bytes();
     const ScratchBytes scratch = Ops::planned_scratch(hp, kernels, model.rope(), n_thread);

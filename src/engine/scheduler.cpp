@@ -40,17 +40,6 @@ StoreOptions store_options(const SchedulerOptions& options, const Plan& plan, in
     return store;
 }
 
-// Without a window a small pool makes the context smaller.
-Status check_window_fits(const StoreOptions& store, const SchedulerOptions& options) {
-    if (store.window == 0 || store.n_page >= store.sequence_pages) return {};
-    const int64_t least = store.sequence_pages * k_kv_block;
-    return Error{Code::invalid,
-                 fmt::format("kv_cache.pool_tokens is {}, but a sequence with a window of {} tokens takes {} "
-                             "with its first tokens and a step",
-                             options.pool_tokens, store.window, least),
-                 fmt::format("Choose pool_tokens of {} or more.", least)};
-}
-
 // Of the RAM budget, what nothing of the plan takes.
 uint64_t room_for_parked(uint64_t spare_ram, bool recurrent, const SchedulerOptions& options) {
     if (options.park_ram_bytes) return *options.park_ram_bytes;
@@ -92,7 +81,7 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::create(Engine& engine, const Tok
     if (Status s = check_options(options); !s) return s.error();
     Engine::State& of = *engine.state_;
     const StoreOptions memory = store_options(options, of.plan, of.kv.sink_tokens);
-    if (Status s = check_window_fits(memory, options); !s) return s.error();
+    if (Status s = check_pool_holds_window(of.plan, options.pool_tokens); !s) return s.error();
     auto store = SequenceStore::create(of.model->kv_shape(of.kv_types), of.model->recurrent_shape(), memory);
     if (!store) return store.error();
     return std::unique_ptr<Scheduler>(
@@ -112,9 +101,11 @@ Status Scheduler::State::check(const Request& request) const {
         return Error{Code::too_large,
                      fmt::format("the prompt has {} tokens, but the context has room for {}, answer included",
                                  n_prompt, n_ctx()),
-                     fmt::format("Shorten it, or choose a longer context with kv_cache.max_context (this "
-                                 "model: up to {}).",
-                                 engine.model->hp().n_ctx_model)};
+                     n_ctx() < engine.n_ctx
+                         ? "Shorten it, or raise kv_cache.pool_tokens."
+                         : fmt::format("Shorten it, or choose a longer context with kv_cache.max_context "
+                                       "(this model: up to {}).",
+                                       engine.model->hp().n_ctx_model)};
     if (Status known = engine.outline().check_ids(request.prompt); !known) return known;
     if (request.n_choices < 1)
         return Error{Code::invalid, fmt::format("{} answers are asked for", request.n_choices),

@@ -182,6 +182,36 @@ TEST(SchedulerMemory, ParkedSequencesLieInRamAsFarAsThereIsRoom) {
     EXPECT_EQ(most, 0u);
 }
 
+// A byte in the middle of every file of the folder is another one.
+void damage_all(const std::string& folder) {
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+        std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+        const auto middle = static_cast<std::streamoff>(file.file_size() / 2);
+        bytes.seekg(middle);
+        const int was = bytes.get();
+        bytes.seekp(middle);
+        bytes.put(static_cast<char>(was ^ 1));
+    }
+}
+
+TEST(SchedulerMemory, AParkedFileThatIsDamagedIsReadAgain) {
+    const Loaded model(k_recurrent, 512);
+    const std::string folder = fmt::format("{}freetoken_damaged_{}", testing::TempDir(), getpid());
+    std::filesystem::create_directories(folder);
+    bool damaged = false;
+    testing::internal::CaptureStderr();
+    run_in_a_tight_pool(model, {.park_dir = folder}, [&](const SchedulerCounters& counters) {
+        if (damaged || counters.parked_files == 0) return;
+        damage_all(folder);
+        damaged = true;
+    });
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(damaged);
+    EXPECT_NE(said.find("The answer is read again."), std::string::npos) << said;
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    std::filesystem::remove_all(folder);
+}
+
 TEST(SchedulerMemory, AWindowedSequenceIsParkedWithThePagesThatItHas) {
     LoadOptions load = windowed(256, 64, true);
     const Loaded model(k_recurrent, load);

@@ -231,6 +231,26 @@ bool is_same_file(const std::string& a, const std::string& b) {
            ::stat(folder_of(second).c_str(), &other) == 0 && same(one, other);
 }
 
+Status check_takes_files(const std::string& folder) {
+    const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (unnamed >= 0) {
+        ::close(unnamed);
+        return {};
+    }
+    const std::string name = temporary_name(folder + "/", 0);
+    const int named = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int why = errno;
+    if (named < 0 && why != EEXIST)
+        return Error{Code::io,
+                     fmt::format("{}: no file can be made there: {}", path_text(folder), system_reason(why)),
+                     "Name a folder that can be written to."};
+    if (named >= 0) {
+        ::close(named);
+        ::unlink(name.c_str());
+    }
+    return {};
+}
+
 void remove_stale_output(const std::string& folder) {
     std::error_code failed;
     for (std::filesystem::directory_iterator file(folder, failed), end; !failed && file != end;

@@ -62,6 +62,9 @@ Status commit_all(std::span<OutputFile* const> files);
 // Whether both paths lead to one regular file, or would once it is created.
 bool is_same_file(const std::string& a, const std::string& b);
 
+// An error: no file can be made in the folder, and why. Nothing is left there.
+Status check_takes_files(const std::string& folder);
+
 // Removes from a folder what processes that are no more left half written: only those that were killed where
 // the file system has no files without names.
 void remove_stale_output(const std::string& folder);

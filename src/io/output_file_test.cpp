@@ -211,5 +211,16 @@ TEST_F(OutputFileTest, TheSameFileIsKnownUnderOtherNames) {
     EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
 }
 
+TEST_F(OutputFileTest, AFolderIsAskedWhetherItTakesFilesAndKeepsNone) {
+    EXPECT_TRUE(check_takes_files(folder_));
+    EXPECT_EQ(n_files(), 0u);
+    for (const std::string& none : {std::string("/proc"), path("missing")}) {
+        const Status refused = check_takes_files(none);
+        ASSERT_FALSE(refused) << none;
+        EXPECT_THAT(refused.error().what, HasSubstr(none + ": no file can be made there: "));
+        EXPECT_THAT(refused.error().remedy, HasSubstr("can be written to"));
+    }
+}
+
 }  // namespace
 }  // namespace ft

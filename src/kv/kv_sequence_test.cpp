@@ -67,6 +67,14 @@ std::string held_of(const KvSequence& sequence) {
     return held;
 }
 
+TEST(KvShape, HeadsThatCannotBeCutIntoBlocksStayF16) {
+    KvShape shape{.n_layer = 1, .n_head_kv = 1, .dim_k = 96, .dim_v = 80};
+    shape.store_as({KvType::q8_0, KvType::q4_0});
+    EXPECT_EQ(shape.type_k, KvType::q8_0);
+    EXPECT_EQ(shape.type_v, KvType::f16);
+    EXPECT_EQ(shape.bytes_per_token(), 96u / 32 * 34 + 80 * 2);
+}
+
 TEST(KvSequence, EveryRowHasItsOwnPlace) {
     const auto pool = pool_of(3);
     KvSequence sequence(*pool);

@@ -88,8 +88,10 @@ class Planner {
     // and both ends of the window may lie inside one.
     void size_pool() {
         plan_.window = settings_.window;
-        if (settings_.endless && plan_.window == 0)
-            plan_.window = std::max<int64_t>(1, plan_.n_ctx - settings_.sinks);
+        if (settings_.endless) {  // goes on, but sees no more than a context
+            const int64_t most = std::max<int64_t>(1, plan_.n_ctx - settings_.sinks);
+            plan_.window = plan_.window > 0 ? std::min(plan_.window, most) : most;
+        }
         int64_t tokens = plan_.n_ctx;
         plan_.sequence_pages = pages(tokens);
         if (plan_.window > 0) {

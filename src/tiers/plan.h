@@ -90,8 +90,8 @@ struct Plan {
 // Never fails: what cannot work has fits == false, `shortage` and minimum_ram.
 Plan plan(const Machine& machine, const ModelShape& shape, const PlanSettings& settings);
 
-// What to change, the most useful first. Where the plan does not fit: card budget, slots of the card,
-// sequences, context, quantisation last.
+// What to change, the most useful first. Where the plan does not fit: budget, slots of the card, the type of
+// keys and values, sequences, context, quantisation last.
 std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& shape,
                                      const PlanSettings& settings, const Plan& plan,
                                      const MachineProfile* profile);

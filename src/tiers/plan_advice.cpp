@@ -40,6 +40,12 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
                         gib_up(p.minimum_ram), gib(spare)));
     if (machine.card && settings.gpu_expert_capacity.value_or(0) > 0)
         advice.push_back("Lower memory.gpu_expert_capacity, or leave it out.");
+    if (p.ram_budget < p.minimum_ram && shape.kv_int8_bytes_per_token > 0) {
+        const auto tokens = static_cast<uint64_t>(p.pool_tokens);
+        advice.push_back(fmt::format(
+            "Store keys and values as int8: with --set kv_cache.quant=int8 they take {} in place of {}.",
+            size_text(tokens * shape.kv_int8_bytes_per_token), size_text(p.kv_bytes)));
+    }
     if (settings.n_sequences > 1)
         advice.push_back(fmt::format("Run fewer sequences at once: {} are asked for.", settings.n_sequences));
     if (p.ram_budget < p.minimum_ram || p.n_ctx > shape.n_ctx_model) {
@@ -80,6 +86,15 @@ void advise_on_speed(const Machine& machine, const ModelShape& shape, const Plan
         if (*more.ram_budget < p.resident_ram)
             faster(some, fmt::format("With {} of RAM (a quarter more): about {:.1f} tok/s.",
                                      size_text(*more.ram_budget), some));
+        if (shape.kv_int8_bytes_per_token > 0) {
+            ModelShape smaller = shape;
+            smaller.kv_bytes_per_token = shape.kv_int8_bytes_per_token;
+            const double int8 =
+                predict(machine, smaller, plan(machine, smaller, settings), profile).decode_per_second;
+            faster(int8, fmt::format("With keys and values as int8 (kv_cache.quant) there is room for more "
+                                     "experts: about {:.1f} tok/s.",
+                                     int8));
+        }
         MachineProfile drive = profile;
         for (DriveRate& rate_of : drive.drive.rates) rate_of.gb_per_second *= 2;
         drive.drive.latency_us /= 2;

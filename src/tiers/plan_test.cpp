@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "tiers/plan_predict.h"
 
@@ -224,6 +226,24 @@ TEST(Plan, TheCacheOfKeysAndValuesIsTheContextTimesItsBytes) {
     EXPECT_EQ(plan(machine, shape_of(k_published[17]), {}).n_ctx, 4096);  // the model's own is shorter
 }
 
+// What goes on beyond its context sees a context's worth of tokens, however wide a window is asked for.
+TEST(Plan, AWindowThatForgetsIsNoWiderThanTheContextLessTheFirstTokens) {
+    const ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(64, 0);
+    const auto windowed = [&](int64_t window, bool endless) {
+        return plan(machine, shape,
+                    {.n_ctx = 2048, .n_sequences = 3, .window = window, .sinks = 4, .endless = endless});
+    };
+    EXPECT_EQ(windowed(0, true).window, 2044);
+    EXPECT_EQ(windowed(100000, true).window, 2044);
+    EXPECT_EQ(windowed(512, true).window, 512);
+    EXPECT_EQ(windowed(0, false).window, 0);
+    EXPECT_EQ(windowed(100000, true).pool_pages, windowed(0, true).pool_pages);
+    EXPECT_LT(windowed(512, true).pool_pages, windowed(0, true).pool_pages);
+    EXPECT_EQ(windowed(100000, false).pool_pages,
+              plan(machine, shape, {.n_ctx = 2048, .n_sequences = 3}).pool_pages);
+}
+
 TEST(Plan, RefusesAContextBeyondTheModels) {
     const ModelShape shape = shape_of(k_published[4]);
     const Machine machine = machine_of(64, 0);
@@ -252,6 +272,29 @@ TEST(Plan, TheContextThatIsAdvisedFits) {
         named = true;
     }
     EXPECT_TRUE(named);
+}
+
+// What costs least comes first: half the bytes of keys and values, then fewer sequences, a shorter context,
+// and last the weights.
+TEST(Plan, AdviceOnTooLittleMemoryHasTheOrderOfWhatItCosts) {
+    ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(8, 0);
+    const PlanSettings settings{.ram_budget = 4 * k_gib, .n_ctx = 40960, .n_sequences = 4};
+    const auto places = [&] {
+        const Plan p = plan(machine, shape, settings);
+        EXPECT_FALSE(p.fits);
+        std::string all;
+        for (const std::string& line : plan_advice(machine, shape, settings, p, nullptr)) all += line + "\n";
+        std::vector<size_t> found;
+        for (const char* words : {"kv_cache.quant=int8", "fewer sequences", "--ctx ", "quantisation last"})
+            found.push_back(all.find(words));
+        return found;
+    };
+    EXPECT_EQ(places()[0], std::string::npos) << "they are int8 already";
+    shape.kv_int8_bytes_per_token = shape.kv_bytes_per_token / 64 * 34;
+    const auto at = places();
+    EXPECT_TRUE(std::ranges::is_sorted(at)) << testing::PrintToString(at);
+    EXPECT_NE(at.back(), std::string::npos);
 }
 
 TEST(Plan, LeavesThirtyPercentOfRamAndTakesNoMoreThanIsAvailable) {

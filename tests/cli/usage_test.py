@@ -95,6 +95,10 @@ class Usage(harness.Case):
         text = self.good(run("bench", DEMO, "--conversations", 6, "--pp", 200)).text
         self.assertEqual([line.split()[0] for line in text.splitlines()], ["prompt", "beginning", "mix"])
         self.refused(run("bench", DEMO, "--conversations", "0"), "--conversations")
+        some = self.good(run("bench", DEMO, "--conversations", 6, "--pp", 100, "--parts", "mix,reuse", "--json"))
+        self.assertEqual(set(some.json()["conversations"]), {"reuse", "mix"})
+        self.refused(run("bench", DEMO, "--conversations", 6, "--parts", "mixed"), "--parts", "mixed", "beside")
+        self.refused(run("bench", DEMO, "--parts", "mix"), "--parts", "--conversations")
 
     def test_perplexity_refuses_what_it_cannot_score(self):
         self.refused(run("perplexity", DEMO, "--text", self.path("absent.txt")), "absent.txt")

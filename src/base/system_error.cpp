@@ -1,5 +1,7 @@
 #include "base/system_error.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -50,6 +52,16 @@ std::string_view system_remedy(int error_number) {
     for (const Remedy& remedy : k_remedies)
         if (remedy.error_number == error_number) return remedy.text;
     return "";
+}
+
+std::string thread_remedy() {
+    rlimit space{};
+    if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+        return std::string(system_remedy(EAGAIN));
+    return fmt::format(
+        "Raise the limit on address space (ulimit -v, {} KiB now) or on processes (ulimit -u), or choose "
+        "fewer threads with --threads.",
+        space.rlim_cur / 1024);
 }
 
 Error system_error(const std::string& path, std::string_view verb, int error_number) {

@@ -18,4 +18,8 @@ Error system_error(const std::string& path, std::string_view verb, int error_num
 std::string system_reason(int error_number);
 std::string_view system_remedy(int error_number);  // "" where none is known
 
+// What helps where the system gives no thread. It does not say what it is short of: processes, or room for
+// the thread's stack, which a limit on address space makes scarce.
+std::string thread_remedy();
+
 }  // namespace ft

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/bench_conversations.h"
@@ -17,6 +18,7 @@
 #include "cli/scheduler_settings.h"
 #include "cli/standard_output.h"
 #include "cli/timings.h"
+#include "device/cgroup.h"
 #include "device/foreign_cpu.h"
 
 namespace ft::cli {
@@ -97,6 +99,18 @@ uint64_t peak_memory_bytes() {
     return static_cast<uint64_t>(use.ru_maxrss) * 1024;
 }
 
+// What of the process lies in RAM now: memory of its own, and pages of files that are mapped, which are those of
+// the program and its libraries alone, since models are read and not mapped.
+struct Resident {
+    uint64_t anonymous = 0, mapped = 0;
+};
+
+Resident resident_now() {
+    const std::string text = read_system_file("/proc/self/status").value_or("");
+    return {number_after(text, "RssAnon:").value_or(0) * k_kib,
+            number_after(text, "RssFile:").value_or(0) * k_kib};
+}
+
 struct Result {
     Timings timings;
     uint64_t hash = 0;
@@ -148,14 +162,16 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
 
 void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
     const Timings& t = r.timings;
-    const auto mib = static_cast<double>(peak_memory_bytes()) / (1 << 20);
+    const auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / k_mib; };
+    const Resident now = resident_now();
     if (flags.json) {
         nlohmann::ordered_json timings = to_json(t);
         timings["logits_hash"] = fmt::format("{:016x}", r.hash);
         timings["foreign_cpu"] = rounded(r.foreign_cpu, 4);
         const nlohmann::ordered_json out = {
             {"timings", timings}, {"threads", engine.threads()}, {"isa", engine.kernels_name()},
-            {"reps", flags.reps}, {"depth", flags.depth},        {"peak_memory_bytes", peak_memory_bytes()}};
+            {"reps", flags.reps}, {"depth", flags.depth},        {"peak_memory_bytes", peak_memory_bytes()},
+            {"resident_bytes", {{"anonymous", now.anonymous}, {"mapped_files", now.mapped}}}};
         write_out(json_text(out));
         return;
     }
@@ -165,8 +181,11 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
     if (t.predicted_n > 0)
         write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n",
                               t.predicted_n, t.predicted_per_second(), t.read_gb_per_second()));
-    write_out(fmt::format("load {:.0f} ms, peak memory {:.0f} MiB, {} threads, {}, logits {:016x}\n",
-                          t.load_ms, mib, engine.threads(), engine.kernels_name(), r.hash));
+    write_out(fmt::format(
+        "load {:.0f} ms, peak memory {:.0f} MiB (now {:.0f}, and {:.0f} of mapped files), {} threads, {}, logits "
+        "{:016x}\n",
+        t.load_ms, mib(peak_memory_bytes()), mib(now.anonymous), mib(now.mapped), engine.threads(),
+        engine.kernels_name(), r.hash));
     if (t.experts)
         write_out(fmt::format(
             "experts     {:.1f} % in RAM when asked for, {:.2f} GB read, {:.1f} s waited for the drive\n",

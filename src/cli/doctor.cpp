@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "base/log.h"
 #include "cli/command.h"
@@ -12,12 +13,14 @@
 #include "cli/model_name.h"
 #include "cli/numbers.h"
 #include "cli/plan_settings.h"
+#include "cli/serving_settings.h"
 #include "cli/standard_output.h"
 #include "config/settings.h"
 #include "device/cpu.h"
 #include "engine/machine_profile.h"
 #include "engine/model_shape.h"
 #include "kernels/kernels.h"
+#include "tiers/expert_pack.h"
 
 namespace ft::cli {
 
@@ -90,7 +93,8 @@ std::string report_text(const Report& r) {
 }
 
 // The file's rows, and its shape where it can be run.
-Expected<std::optional<ModelShape>> look_at_model(const std::string& path, std::vector<Check>& checks) {
+Expected<std::optional<ModelShape>> look_at_model(const std::string& path, const Settings& settings,
+                                                  std::vector<Check>& checks) {
     const auto file = Gguf::open(path, Gguf::Cut::allow);
     if (!file) {
         if (file.error().code == Code::not_found) return file.error();
@@ -102,12 +106,34 @@ Expected<std::optional<ModelShape>> look_at_model(const std::string& path, std::
     if (model) {
         const auto kernels = choose_kernels();
         if (!kernels) return kernels.error();
-        return std::optional(model_shape(*file, **model, KvTypes{}, **kernels, physical_cores()));
+        return std::optional(
+            model_shape(*file, **model, kv_options(settings).types, **kernels, thread_count(settings)));
     }
     const bool told =
         std::any_of(checks.begin(), checks.end(), [](const Check& c) { return c.state == State::problem; });
     if (!told) checks.push_back({"tensors", State::problem, "incomplete", model.error().sentence()});
     return std::optional<ModelShape>();
+}
+
+// What a copy of the experts in memory.swap_dir takes; 0 where the plan makes none. As in slots, so an expert
+// is one read (tiers/expert_pack.h).
+uint64_t copied_bytes(const Plan& plan, const ModelShape& shape) {
+    uint64_t bytes = 0;
+    if (!plan.fits || plan.experts_resident) return 0;
+    for (const ExpertClass& kind : shape.classes)
+        bytes += static_cast<uint64_t>(kind.n_experts) * kind.slot_bytes();
+    return bytes;
+}
+
+Check look_at_swap_dir(const std::string& folder, const std::string& model, uint64_t copy_bytes) {
+    const auto drive = drive_of(folder), of_model = drive_of(model);
+    if (!drive)
+        return {"swap_dir", State::problem, printable(folder),
+                "Name a folder that exists, or leave the setting out."};
+    std::error_code failed;
+    const bool same = of_model && of_model->identity() == drive->identity();
+    const bool made = std::filesystem::exists(ExpertPack::path_in(folder, model), failed);
+    return swap_dir_check(folder, *drive, same || made ? 0 : copy_bytes);
 }
 
 Expected<Settings> settings_of(const DoctorFlags& flags) {
@@ -129,7 +155,7 @@ Expected<int> examine(const DoctorFlags& flags) {
         auto found = model_path(path, *settings);
         if (!found) return found.error();
         path = std::move(*found);
-        auto looked = look_at_model(path, model_rows);
+        auto looked = look_at_model(path, *settings, model_rows);
         if (!looked) return looked.error();
         shape = std::move(*looked);
     }
@@ -139,13 +165,15 @@ Expected<int> examine(const DoctorFlags& flags) {
     report.profile =
         machine_profile(where, [] { log("doctor", "measuring this machine once, for about 2 s"); });
     report.checks = machine_checks(where, report.profile);
-    if (settings->has("memory.swap_dir"))
-        report.checks.push_back(swap_dir_check(settings->text("memory.swap_dir")));
-    report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    const PlanSettings wanted = plan_settings({path, *settings, 0});
+    if (settings->has("memory.swap_dir"))
+        report.checks.push_back(look_at_swap_dir(settings->text("memory.swap_dir"), where,
+                                                 shape ? copied_bytes(plan(machine, *shape, wanted), *shape) : 0));
+    report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
     if (path.empty() || shape)
-        report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(),
-                                          plan_settings({path, *settings, 0}), report.profile);
+        report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(), wanted,
+                                          with_threads(report.profile, thread_count(*settings)));
     write_out(flags.json ? json_text(report_json(report), 2) : printable_lines(report_text(report)));
     if (Status s = finish_output(); !s) return s.error();
     return report.has_problem() ? 1 : 0;

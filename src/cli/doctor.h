@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/drive.h"
 #include "device/profile.h"
 #include "gguf/gguf.h"
 #include "tiers/plan.h"
@@ -24,7 +25,11 @@ struct Check {
 
 // doctor_machine.cpp: processor, RAM, swap, drive of `path`, cards, WSL2.
 std::vector<Check> machine_checks(const std::string& path, const MachineProfile& profile);
-Check swap_dir_check(const std::string& folder);
+Check drive_check(const Drive& drive, const DriveProfile& profile);
+
+// memory.swap_dir: the drive of the folder, and whether a copy of the experts has room there. copy_bytes: 0
+// where none will be made (RAM holds all experts, the model lies on the same drive, or no model is named).
+Check swap_dir_check(const std::string& folder, const Drive& drive, uint64_t copy_bytes);
 
 // doctor_model.cpp: the file's own health. A file that cannot be opened is a problem; `error` says why.
 std::vector<Check> model_checks(const Gguf& file);

@@ -12,6 +12,12 @@ namespace ft::cli {
 
 namespace {
 
+constexpr double k_least_gb_per_second = 0.3;  // below that, experts from a drive take too long
+
+bool is_slow(DriveKind kind) {
+    return kind == DriveKind::rotating || kind == DriveKind::network || kind == DriveKind::windows;
+}
+
 Check cpu_check(const MachineProfile& profile) {
     const CpuFeatures& has = cpu_features();
     std::string sets;
@@ -66,38 +72,6 @@ Check swap_check() {
     return check;
 }
 
-Check drive_check(const std::string& path, const MachineProfile& profile) {
-    const auto drive = drive_of(path);
-    if (!drive) return {"drive", State::problem, printable(path), drive.error().sentence()};
-    const double best = profile.drive.best_gb_per_second();
-    Check check{.name = "drive",
-                .state = State::ok,
-                .value = fmt::format("{}{}, {} ({}), {:.1f} GiB free", drive_kind_name(drive->kind),
-                                     drive->device.empty() ? "" : " " + drive->device,
-                                     drive->file_system.empty() ? "unknown file system" : drive->file_system,
-                                     drive->mount_point, gib(drive->free_bytes)),
-                .advice = ""};
-    if (drive->read_ahead_kb >= 0) check.value += fmt::format(", read_ahead_kb {}", drive->read_ahead_kb);
-    if (best <= 0) {
-        check.state = State::warning;
-        check.advice = "Its speed could not be measured: name a model on it with --model.";
-        return check;
-    }
-    check.value +=
-        fmt::format("; direct reads {:.2f} GB/s, one takes {:.0f} us", best, profile.drive.latency_us);
-    const bool slow = drive->kind == DriveKind::rotating || drive->kind == DriveKind::network ||
-                      drive->kind == DriveKind::windows;
-    if (slow || best < 0.3) {
-        check.state = State::warning;
-        check.advice =
-            drive->kind == DriveKind::windows
-                ? "Folders of Windows are slow from WSL2: move the model into the Linux file system."
-                : "Experts that RAM cannot hold would come slowly: keep models on an NVMe drive of this "
-                  "machine.";
-    }
-    return check;
-}
-
 Check gpu_check() {
     const std::vector<Gpu> gpus = find_gpus();
     if (gpus.empty()) return {"gpu", State::ok, "none: everything is computed on the processor", ""};
@@ -119,26 +93,60 @@ Check gpu_check() {
 
 }  // namespace
 
+Check drive_check(const Drive& drive, const DriveProfile& profile) {
+    const double best = profile.best_gb_per_second();
+    Check check{.name = "drive",
+                .state = State::ok,
+                .value = fmt::format("{}{}, {} ({}), {:.1f} GiB free", drive_kind_name(drive.kind),
+                                     drive.device.empty() ? "" : " " + drive.device,
+                                     drive.file_system.empty() ? "unknown file system" : drive.file_system,
+                                     drive.mount_point, gib(drive.free_bytes)),
+                .advice = ""};
+    if (drive.read_ahead_kb >= 0) check.value += fmt::format(", read_ahead_kb {}", drive.read_ahead_kb);
+    if (best <= 0) {
+        check.state = State::warning;
+        check.advice = "Its speed could not be measured: name a model on it with --model.";
+        return check;
+    }
+    check.value += fmt::format("; direct reads {:.2f} GB/s, one takes {:.0f} us", best, profile.latency_us);
+    if (is_slow(drive.kind) || best < k_least_gb_per_second) {
+        check.state = State::warning;
+        check.advice =
+            drive.kind == DriveKind::windows
+                ? "Folders of Windows are slow from WSL2: move the model into the Linux file system."
+                : "Experts that RAM cannot hold would come slowly: keep models on an NVMe drive of this "
+                  "machine.";
+    }
+    return check;
+}
+
 std::vector<Check> machine_checks(const std::string& path, const MachineProfile& profile) {
-    std::vector<Check> checks = {cpu_check(profile), ram_check(profile), swap_check(),
-                                 drive_check(path, profile), gpu_check()};
+    const auto drive = drive_of(path);
+    std::vector<Check> checks = {
+        cpu_check(profile), ram_check(profile), swap_check(),
+        drive ? drive_check(*drive, profile.drive)
+              : Check{"drive", State::problem, printable(path), drive.error().sentence()},
+        gpu_check()};
     if (is_wsl())
         checks.push_back({"wsl", State::ok, "this is WSL2: keep models inside the Linux file system", ""});
     return checks;
 }
 
-Check swap_dir_check(const std::string& folder) {
-    const auto drive = drive_of(folder);
-    if (!drive)
-        return {"swap_dir", State::problem, printable(folder),
-                "Name a folder that exists, or leave the setting out."};
+Check swap_dir_check(const std::string& folder, const Drive& drive, uint64_t copy_bytes) {
     Check check{"swap_dir", State::ok,
-                fmt::format("{}: {}, {:.1f} GiB free", printable(folder), drive_kind_name(drive->kind),
-                            gib(drive->free_bytes)),
+                fmt::format("{}: {}{}, {:.1f} GiB free", printable(folder), drive_kind_name(drive.kind),
+                            drive.device.empty() ? "" : " " + drive.device, gib(drive.free_bytes)),
                 ""};
-    if (drive->kind == DriveKind::rotating || drive->kind == DriveKind::network) {
+    if (copy_bytes > 0) check.value += fmt::format("; a copy of the experts takes {:.2f} GiB", gib(copy_bytes));
+    if (is_slow(drive.kind)) {
         check.state = State::warning;
         check.advice = "Choose a folder on an NVMe drive: a slow one would cost seconds for each token.";
+    } else if (copy_bytes > drive.free_bytes) {
+        check.state = State::warning;
+        check.advice = fmt::format(
+            "{:.2f} GiB more must be free there: without them the start is refused, where this drive is "
+            "faster than the model's.",
+            gib(copy_bytes - drive.free_bytes));
     }
     return check;
 }

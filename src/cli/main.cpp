@@ -68,8 +68,8 @@ int main(int argc, char** argv) {
     } catch (const std::system_error& failure) {
         if (failure.code() == std::errc::broken_pipe) return 0;
         if (failure.code() == std::errc::resource_unavailable_try_again)
-            return report({ft::Code::too_large, "the system gives no thread to work with",
-                           std::string(ft::system_remedy(EAGAIN))});
+            return report(
+                {ft::Code::too_large, "the system gives no thread to work with", ft::thread_remedy()});
         return report({ft::Code::internal, failure.what(), "Please report this with the command."});
     } catch (const std::exception& failure) {
         return report({ft::Code::internal, fmt::format("this is a bug: {}", failure.what()),

@@ -9,12 +9,15 @@
 #include "cli/numbers.h"
 #include "cli/plan_report.h"
 #include "cli/plan_settings.h"
+#include "cli/planned_card.h"
+#include "cli/quantisation_note.h"
 #include "cli/serving_settings.h"
 #include "cli/standard_output.h"
 #include "device/cpu.h"
 #include "device/profile.h"
 #include "engine/machine_profile.h"
 #include "engine/model_shape.h"
+#include "gguf/summary.h"
 #include "hub/remote_file.h"
 #include "kernels/kernels.h"
 
@@ -24,24 +27,10 @@ namespace {
 
 constexpr int64_t k_contexts[] = {1024, 2048, 4096, 8192, 16384, 32768};
 
-// Of a card that is only planned for: what such cards have, since it cannot be measured.
-constexpr uint64_t k_context_bytes = 512 * k_mib;
-constexpr double k_card_gb_per_gib = 36, k_card_most = 900;  // bandwidth grows with memory
-constexpr double k_pcie_gb_per_second = 12;
-
 struct PlanFlags {
     double vram_gib = 0;
     bool json = false;
 };
-
-CardShape card_of(double vram_gib) {
-    return {.total_bytes = static_cast<uint64_t>(vram_gib * static_cast<double>(k_gib)),
-            .used_by_others = 0,
-            .context_bytes =
-                std::min(k_context_bytes, static_cast<uint64_t>(vram_gib * 0.1 * static_cast<double>(k_gib))),
-            .read_gb_per_second = std::min(k_card_most, vram_gib * k_card_gb_per_gib),
-            .pcie_gb_per_second = k_pcie_gb_per_second};
-}
 
 Expected<Gguf> open_header(const std::string& path) {
     if (is_url(path)) return Gguf::open(path, Gguf::Cut::allow, &open_remote);
@@ -49,9 +38,16 @@ Expected<Gguf> open_header(const std::string& path) {
 }
 
 // Rates of the drive that a model lies on; of one that is still on a server, those of the user's own folder.
-MachineProfile profile_for(const std::string& path) {
+// Of the processor's those of the threads that will compute.
+MachineProfile profile_for(const std::string& path, int threads) {
     const std::string where = is_url(path) ? "." : path;
-    return machine_profile(where, [] { log("plan", "measuring this machine once, for about 2 s"); });
+    const auto say = [] { log("plan", "measuring this machine once, for about 2 s"); };
+    return with_threads(machine_profile(where, say), threads);
+}
+
+Prediction foresee(const PlanReport& report, const Plan& plan, const MachineProfile& profile) {
+    const Prediction prediction = predict(report.machine, report.shape, plan, profile);
+    return report.machine.card ? no_slower_than_writing(prediction, plan) : prediction;
 }
 
 void add_contexts(const PlanSettings& settings, const MachineProfile* profile, PlanReport& report) {
@@ -60,8 +56,7 @@ void add_contexts(const PlanSettings& settings, const MachineProfile* profile, P
         PlanSettings other = settings;
         other.n_ctx = n;
         ContextRow row{plan(report.machine, report.shape, other), {}};
-        if (row.plan.fits && profile != nullptr)
-            row.predicted = predict(report.machine, report.shape, row.plan, *profile);
+        if (row.plan.fits && profile != nullptr) row.predicted = foresee(report, row.plan, *profile);
         report.contexts.push_back(std::move(row));
     }
 }
@@ -77,18 +72,21 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
             fmt::format("This machine has {:.2f} GiB of RAM available now: the plan is for another, or "
                         "for later.",
                         static_cast<double>(report.machine.ram_available) / k_gib));
+    const int threads = thread_count(model.settings), cores = physical_cores();
+    if (report.plan.fits && threads < cores)
+        report.notes.push_back(
+            fmt::format("Predicted for {} of {} cores: --threads {}, which is the default, uses all.", threads,
+                        cores, cores));
+    if (const std::string note = low_quantisation_note(summarise(file).quantisation); !note.empty())
+        report.notes.push_back(note);
     if (flags.vram_gib > 0)
         report.notes.push_back(
-            "The card is planned for with rates that such cards have. This version computes on the "
-            "CPU: without --vram the plan is what runs.");
+            "The card is planned for with rates that such cards have; for prompts none is known, so that no "
+            "more is said than the speed of writing. This version computes on the CPU: without --vram the "
+            "plan is what runs.");
     else
         for (std::string& note : memory_notes(model.settings)) report.notes.push_back(std::move(note));
     for (std::string& note : serving_notes(model.settings)) report.notes.push_back(std::move(note));
-}
-
-int thread_count(const Settings& settings) {
-    return settings.has("inference.threads") ? static_cast<int>(settings.integer("inference.threads"))
-                                             : physical_cores();
 }
 
 Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flags) {
@@ -103,17 +101,17 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     const auto kernels = choose_kernels();
     if (!kernels) return kernels.error();
     PlanReport report;
-    report.shape = model_shape(*file, **bound, kv_options(model.settings).types, **kernels,
-                               thread_count(model.settings));
+    const int threads = thread_count(model.settings);
+    report.shape = model_shape(*file, **bound, kv_options(model.settings).types, **kernels, threads);
     for (const Gguf::Part& part : file->parts()) report.file_bytes += part.size_bytes;
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
-    if (flags.vram_gib > 0) report.machine.card = card_of(flags.vram_gib);
+    if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
     const PlanSettings settings = plan_settings(model);
     report.plan = plan(report.machine, report.shape, settings);
     std::optional<MachineProfile> profile;
     if (report.plan.fits) {
-        profile = profile_for(model.path);
-        report.predicted = predict(report.machine, report.shape, report.plan, *profile);
+        profile = profile_for(model.path, threads);
+        report.predicted = foresee(report, report.plan, *profile);
     }
     const MachineProfile* rates = profile ? &*profile : nullptr;
     add_contexts(settings, rates, report);
@@ -134,6 +132,9 @@ Expected<int> print_plan(const ModelChoice& model, const PlanFlags& flags) {
 
 Action define_plan(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::loading);
+    app.get_option("model")->description(
+        "the model's GGUF file, of a split model any part; or its address (https://…), of which only the "
+        "header is read; or a name of `freetoken list`");
     const auto flags = std::make_shared<PlanFlags>();
     app.add_option("--vram", flags->vram_gib, "plan for a card with so many GiB, whether there is one or not")
         ->type_name("GIB")

@@ -79,6 +79,14 @@ std::string item_name(const PlanReport& r, const PlanItem& item) {
     return item.name;
 }
 
+// What a plan's experts lie in that are found at once.
+const char* fast_place(const PlanReport& r) {
+    return r.plan.n_vram_slots() > 0 ? "RAM or on the card" : "RAM";
+}
+
+// The driver's own memory on a card stands outside the budget, so it is shown below it and not in the total.
+uint64_t context_bytes(const PlanReport& r) { return r.machine.card ? r.machine.card->context_bytes : 0; }
+
 std::string items_text(const PlanReport& r) {
     const bool card = r.machine.card.has_value();
     std::string text =
@@ -86,41 +94,71 @@ std::string items_text(const PlanReport& r) {
                     r.plan.total.drive > 0 ? "drive" : "");
     text.replace(0, text.size(), text.substr(0, text.find_last_not_of(" \n") + 1) + "\n");
     for (const PlanItem& item : r.plan.items) {
+        if (item.name == k_context_item) continue;
         TierBytes bytes;
         (item.tier == Tier::ram    ? bytes.ram
          : item.tier == Tier::vram ? bytes.vram
                                    : bytes.drive) = item.bytes;
         text += row_text(item_name(r, item), bytes, card);
     }
-    text += row_text("total", r.plan.total, card);
+    const TierBytes& total = r.plan.total;
+    text += row_text("total", {total.vram - context_bytes(r), total.ram, total.drive}, card);
     text += row_text("budget", {r.plan.vram_budget, r.plan.ram_budget, 0}, card);
+    if (card) text += row_text("GPU context, beside the budget", {context_bytes(r), 0, 0}, card);
     text += row_text("smallest budget that works", {0, r.plan.minimum_ram, 0}, card);
     if (!r.shape.classes.empty() && !r.plan.experts_resident)
-        text += row_text("with every expert in RAM", {0, r.plan.resident_ram, 0}, card);
+        text += row_text(card ? "with no expert on the drive" : "with every expert in RAM",
+                         {0, r.plan.resident_ram, 0}, card);
     return text;
+}
+
+// The hit rate is that of routers which prefer some experts; one that does not finds what chance gives.
+std::string hits_text(const PlanReport& r, const Prediction& p) {
+    if (p.drive_bytes_per_token <= 0) return "";
+    const double by_chance = static_cast<double>(r.plan.n_ram_slots() + r.plan.n_vram_slots()) /
+                             static_cast<double>(std::max<int64_t>(1, r.shape.n_experts()));
+    return fmt::format(
+        "Of the experts that a token asks for {:.0f} % are expected in {}; the rest is {} from the drive.\n"
+        "That supposes a model whose choices are as uneven as those of published mixtures, and a cache that "
+        "has\nlearned them: even choices, and the first tokens, find {:.0f} %.\n",
+        100 * p.hit_rate, fast_place(r), size_text(static_cast<uint64_t>(p.drive_bytes_per_token)),
+        100 * std::min(1.0, by_chance));
+}
+
+const char* limit_text(Limit limit) {
+    switch (limit) {
+        case Limit::ram:
+            return "the bandwidth of RAM";
+        case Limit::drive:
+            return "the drive";
+        case Limit::cpu:
+            return "the processor";
+        case Limit::gpu:
+            return "the card";
+        case Limit::pcie:
+            return "the link to the card";
+    }
+    return "";
+}
+
+// What is said of prompts for a card is the least of it (cli/planned_card.h).
+std::string prediction_text(const PlanReport& r, const Prediction& p) {
+    const int64_t prompt = std::min<int64_t>(k_predicted_prompt, std::max<int64_t>(1, r.plan.n_ctx - 1));
+    const bool card = r.machine.card.has_value();
+    return fmt::format(
+        "Predicted: {} tok/s; prompts {}{} tok/s, so a prompt of {} tokens is answered {} {}.\n",
+        number_text(p.decode_per_second), card ? "at least " : "", number_text(p.prefill_per_second), prompt,
+        card ? "within" : "after", time_text(p.ttft_ms));
 }
 
 std::string verdict_text(const PlanReport& r) {
     if (!r.plan.fits) return "It does not fit: " + r.plan.shortage + ".\n";
     std::string text = r.plan.experts_resident
-                           ? "It fits, with every expert in RAM.\n"
+                           ? fmt::format("It fits, with every expert in {}.\n", fast_place(r))
                            : "It fits, with experts read from the drive as they are needed.\n";
     if (!r.predicted) return text;
-    const Prediction& p = *r.predicted;
-    text += fmt::format(
-        "Predicted: {} tok/s; prompts {} tok/s, so a prompt of {} tokens is answered after {}.\n",
-        number_text(p.decode_per_second), number_text(p.prefill_per_second),
-        std::min<int64_t>(k_predicted_prompt, std::max<int64_t>(1, r.plan.n_ctx - 1)), time_text(p.ttft_ms));
-    if (p.drive_bytes_per_token > 0)
-        text += fmt::format(
-            "Of the experts that a token asks for {:.0f} % are expected in RAM; the rest is {} from the "
-            "drive.\n",
-            100 * p.hit_rate, size_text(static_cast<uint64_t>(p.drive_bytes_per_token)));
-    return text + fmt::format("The limit is {}.\n", p.limit == Limit::ram     ? "the bandwidth of RAM"
-                                                    : p.limit == Limit::drive ? "the drive"
-                                                    : p.limit == Limit::cpu   ? "the processor"
-                                                    : p.limit == Limit::gpu   ? "the card"
-                                                                              : "the link to the card");
+    return text + prediction_text(r, *r.predicted) + hits_text(r, *r.predicted) +
+           fmt::format("The limit is {}.\n", limit_text(r.predicted->limit));
 }
 
 std::string contexts_text(const PlanReport& r) {

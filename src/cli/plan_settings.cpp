@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "cli/serving_settings.h"
+#include "device/cpu.h"
 
 namespace ft::cli {
 
@@ -32,6 +33,11 @@ PlanSettings plan_settings(const ModelChoice& choice) {
     plan.sinks = kv.sink_tokens;
     plan.endless = kv.auto_evict;
     return plan;
+}
+
+int thread_count(const Settings& settings) {
+    return settings.has("inference.threads") ? static_cast<int>(settings.integer("inference.threads"))
+                                             : physical_cores();
 }
 
 Status check_memory_settings(const Settings& settings) {

@@ -11,6 +11,9 @@ namespace ft::cli {
 
 PlanSettings plan_settings(const ModelChoice& choice);
 
+// Threads that compute: inference.threads, else the physical cores.
+int thread_count(const Settings& settings);
+
 // Refuses a memory.swap_dir that is missing, or no folder.
 Status check_memory_settings(const Settings& settings);
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "cli/plan_settings.h"
+#include "cli/quantisation_note.h"
 #include "cli/serving_settings.h"
 #include "device/cpu.h"
 #include "device/profile.h"
 #include "engine/model_shape.h"
 #include "gguf/summary.h"
-#include "hub/quant_label.h"
 #include "hub/remote_file.h"
 #include "kernels/kernels.h"
 
@@ -23,10 +23,8 @@ Expected<Plan> plan_of_remote(const Gguf& file, const Model& model, const ModelC
     if (!ram) return ram.error();
     const auto kernels = choose_kernels();
     if (!kernels) return kernels.error();
-    const int threads = choice.settings.has("inference.threads")
-                            ? static_cast<int>(choice.settings.integer("inference.threads"))
-                            : physical_cores();
-    const ModelShape shape = model_shape(file, model, kv_options(choice.settings).types, **kernels, threads);
+    const ModelShape shape = model_shape(file, model, kv_options(choice.settings).types, **kernels,
+                                         thread_count(choice.settings));
     return plan({.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}}, shape,
                 plan_settings(choice));
 }
@@ -59,12 +57,8 @@ std::vector<std::string> remote_warnings(const RemoteModel& model) {
             "this model is dense: every token needs all of its weights, so that nothing is gained from "
             "experts on the "
             "drive. A mixture of experts of the same size (A3B in its name, say) is many times as fast.");
-    const int bits = label_bits(normal_label(model.quantisation));
-    if (bits > 0 && bits < 4)
-        warnings.push_back(
-            fmt::format("{} has less than 4 bits for a weight: answers get worse, code first. Q4_K_M or "
-                        "IQ4_XS is the floor for daily use.",
-                        printable(model.quantisation)));
+    if (std::string note = low_quantisation_note(model.quantisation); !note.empty())
+        warnings.push_back(std::move(note));
     return warnings;
 }
 

@@ -1,12 +1,17 @@
 // What `freetoken simulate` found, and the forms it is shown in.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 #include <vector>
 
 #include "tiers/replay.h"
 
 namespace ft::cli {
+
+// An answer of fewer tokens says little of caches that hold more than a few tokens' demand.
+constexpr int64_t k_few_trace_tokens = 256;
 
 struct Simulation {
     struct Size {

@@ -58,7 +58,8 @@ TEST(SimulationTable, HasARowForEachSizeAndAColumnForEachPolicy) {
     EXPECT_THAT(text, HasSubstr("asks for 6 experts, 6.0 MiB"));
     EXPECT_THAT(text, HasSubstr("10 tokens of the prompt fill the cache, 30 of the answer are counted"));
     const std::string small = line_with(text, "3 "), large = line_with(text, "12 ");
-    EXPECT_THAT(large, HasSubstr("1.00")) << "GiB";
+    EXPECT_THAT(small, HasSubstr("3.00 MiB"));
+    EXPECT_THAT(large, HasSubstr("1.00 GiB"));
     for (size_t p = 0; p < s.lines.size(); p++) {
         EXPECT_THAT(small, HasSubstr(fmt::format("{}.0", 10 + p)));
         EXPECT_THAT(large, HasSubstr(fmt::format("{}.0", 50 + p)));
@@ -74,6 +75,14 @@ TEST(SimulationTable, BytesThatAreUnknownAreLeftOut) {
     s.demand_bytes = 0;
     for (Simulation::Size& size : s.sizes) size.bytes = 0;
     EXPECT_THAT(simulation_table(s), HasSubstr("asks for 6 experts;"));
+    EXPECT_THAT(simulation_table(s), Not(HasSubstr("size")));
+}
+
+TEST(SimulationTable, AShortAnswerIsSaidToBeShort) {
+    Simulation s = two_sizes();
+    EXPECT_THAT(simulation_table(s), HasSubstr("30 tokens are few"));
+    s.n_tokens = s.n_prompt + k_few_trace_tokens;
+    EXPECT_THAT(simulation_table(s), Not(HasSubstr("are few")));
 }
 
 TEST(SimulationTable, ControlCharactersOfAModelsNameDoNotReachTheTerminal) {

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "cli/json_text.h"
 #include "cli/simulation.h"
+#include "cli/size_text.h"
 
 namespace ft::cli {
 
@@ -18,15 +19,13 @@ std::string demand_text(double demands) {
 
 void add_table(std::string& text, const Simulation& s, std::string_view title,
                double (ReplayCounts::*rate)() const) {
-    text += fmt::format("{}\n{:>8}{:>10}{:>10}", title, "slots", "x demand", s.demand_bytes ? "GiB" : "");
+    text += fmt::format("{}\n{:>8}{:>10}{:>11}", title, "slots", "x demand", s.demand_bytes ? "size" : "");
     for (const Simulation::Line& line : s.lines) text += fmt::format("{:>11}", line.policy.name);
     text += '\n';
     for (size_t i = 0; i < s.sizes.size(); ++i) {
         const Simulation::Size& size = s.sizes[i];
-        const std::string gib =
-            size.bytes ? fmt::format("{:.2f}", static_cast<double>(size.bytes) / static_cast<double>(k_gib))
-                       : "";
-        text += fmt::format("{:>8}{:>10}{:>10}", size.slots, demand_text(size.demands), gib);
+        text += fmt::format("{:>8}{:>10}{:>11}", size.slots, demand_text(size.demands),
+                            size.bytes > 0 ? size_text(size.bytes) : "");
         for (const Simulation::Line& line : s.lines)
             text += fmt::format("{:>11.1f}", 100 * (line.counts[i].*rate)());
         text += '\n';
@@ -51,6 +50,11 @@ std::string simulation_table(const Simulation& s) {
     for (const Simulation::Line& line : s.lines)
         text += fmt::format("{:>10}  {}{}\n", line.policy.name, line.policy.summary,
                             line.policy.name == k_default_policy ? " (the default)" : "");
+    if (s.n_tokens - s.n_prompt < k_few_trace_tokens)
+        text += fmt::format(
+            "\n{} tokens are few: a large cache is still being filled by then, so its hits are less than in "
+            "a\nlong answer. `freetoken trace` records more with --max-tokens N --ignore-eos.\n",
+            s.n_tokens - s.n_prompt);
     return text;
 }
 

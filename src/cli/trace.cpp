@@ -15,6 +15,7 @@
 #include "cli/model_flags.h"
 #include "cli/named_files.h"
 #include "cli/run_model.h"
+#include "cli/simulation.h"
 #include "engine/engine.h"
 #include "gguf/roles.h"
 #include "gguf/summary.h"
@@ -117,7 +118,9 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     request.stop = &interrupted();
     request.model = model->path;
     catch_interrupts();
-    const auto is_end = [&](int32_t id) { return model->tokenizer->is_end(id); };
+    const auto is_end = [&](int32_t id) {
+        return std::find(model->end_ids.begin(), model->end_ids.end(), id) != model->end_ids.end();
+    };
     const auto emit = [](int32_t) { return true; };
     const Expected<Answer> answer = generate(*model->sequence, request, is_end, emit);
     if (!answer) return answer.error();
@@ -129,6 +132,11 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     log("trace", "{} prompt tokens, {} of the answer; one token asks for {} experts, {:.1f} MiB",
         trace.n_prompt, trace.n_tokens - trace.n_prompt, trace.demand_slots(),
         static_cast<double>(trace.demand_bytes()) / static_cast<double>(k_mib));
+    if (trace.n_tokens - trace.n_prompt < k_few_trace_tokens && answer->end != AnswerEnd::interrupted)
+        log("trace",
+            "that is a short trace, which says little of large caches: --max-tokens {} --ignore-eos goes on "
+            "where the model would end",
+            2 * k_few_trace_tokens);
     return answer->end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }
 

@@ -43,6 +43,10 @@ struct MachineProfile {
     bool is_doubtful(int64_t now) const;
 };
 
+// The rates of the same machine where only so many threads compute: those of computing fall in proportion to
+// the cores, and threads beyond the cores add nothing.
+MachineProfile with_threads(MachineProfile profile, int threads);
+
 // Names this machine's processor, cores and RAM: a profile of another machine is worth nothing.
 std::string hardware_key();
 

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/gib_digits.h"
 #include "base/log.h"
 #include "device/cpu.h"
 #include "engine/engine_state.h"
@@ -31,6 +32,24 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
                                  n_ctx_model),
                      fmt::format("Shorten the text, or choose --ctx {} or less.", n_ctx_model)};
     return n_ctx;
+}
+
+// The plan keeps its budget, and the machine has less just now.
+Error too_little_available(const Plan& plan, uint64_t available) {
+    const int digits = gib_digits(plan.total.ram, available);
+    Error error{Code::too_large,
+                fmt::format("not enough memory: the plan takes {:.{}f} GiB of RAM, but {:.{}f} GiB are available",
+                            gib(plan.total.ram), digits, gib(available), digits),
+                ""};
+    if (available >= plan.minimum_ram)
+        error.remedy = fmt::format("Close other programs, or lower memory.ram_budget (--ram) to {} GiB.",
+                                   gib_rounded_down(available, plan.minimum_ram));
+    else
+        error.remedy = fmt::format(
+            "Close other programs: {:.{}f} GiB are the least that works. A shorter context (--ctx) or a "
+            "smaller model takes less.",
+            gib(plan.minimum_ram), gib_digits(plan.minimum_ram, available));
+    return error;
 }
 
 double gib_rounded_up(uint64_t bytes) { return std::ceil(gib(bytes) * 1000) / 1000; }
@@ -219,12 +238,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
                 "Raise memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with "
                 "--ctx, or take a smaller model or quantisation.",
                 gib_rounded_up(plan.minimum_ram))};
-    if (plan.total.ram > ram->available_bytes)
-        return Error{
-            Code::too_large,
-            fmt::format("not enough memory: the plan takes {:.2f} GiB of RAM, but {:.2f} GiB are available",
-                        gib(plan.total.ram), gib(ram->available_bytes)),
-            "Close other programs, or lower memory.ram_budget (--ram)."};
+    if (plan.total.ram > ram->available_bytes) return too_little_available(plan, ram->available_bytes);
     const uint64_t allowed = std::min(plan.ram_budget, ram->available_bytes);
     spare_ram = allowed > plan.total.ram ? allowed - plan.total.ram : 0;
     watch = MemoryWatch(ft::memory_margin(ram->total_bytes, ram->available_bytes - plan.total.ram),
@@ -312,7 +326,7 @@ const Plan& Engine::plan() const { return state_->plan; }
 std::optional<Prediction> Engine::prediction() const {
     const auto profile = known_machine_profile(state_->experts_from);
     if (!profile) return std::nullopt;
-    return predict(Machine{}, state_->shape, state_->plan, *profile);
+    return predict(Machine{}, state_->shape, state_->plan, with_threads(*profile, threads()));
 }
 bool Engine::experts_resident() const { return state_->plan.experts_resident; }
 uint64_t Engine::memory_margin() const { return state_->watch.margin(); }

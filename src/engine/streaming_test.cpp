@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/golden_models.h"
@@ -135,6 +139,40 @@ TEST_P(EveryMixture, AFailedReadFailsThatAnswerAndTheNextOneIsRight) {
     }
 }
 
+// A step reads each expert that its tokens ask for once, and no other: a few more tokens of a long conversation
+// never cost a pass over all experts.
+TEST_P(EveryMixture, AStepReadsTheUnionOfWhatItsTokensAskForOnce) {
+    const auto trouble = std::make_shared<Trouble>();
+    LoadOptions options = at(0.0);
+    options.prefetch = false;
+    options.open_file = [=](const std::string& path) -> Expected<std::unique_ptr<File>> {
+        auto file = File::open(path);
+        if (!file) return file.error();
+        return std::unique_ptr<File>(new TroubledFile(std::move(*file), trouble));
+    };
+    auto engine = load(options);
+    ASSERT_NE(engine, nullptr);
+    auto session = engine->new_session();
+    ASSERT_TRUE(session);
+    std::set<std::pair<int, int>> asked;
+    (*session)->set_route_sink([&](const Route& route) {
+        for (const int expert : route.experts) asked.emplace(route.layer, expert);
+    });
+    const auto ids = some_ids(static_cast<int>((*session)->step_tokens()) + 2, engine->n_vocab());
+    std::vector<size_t> unions;
+    for (const auto& step : {std::span(ids).first(ids.size() - 2), std::span(ids).last(2)}) {
+        asked.clear();
+        const CacheStats before = engine->expert_stats();
+        const int reads = trouble->n_read;
+        ASSERT_TRUE((*session)->feed(step));
+        const CacheStats now = engine->expert_stats() - before;
+        EXPECT_EQ(now.hits + now.misses, asked.size());
+        EXPECT_LE(trouble->n_read - reads, 3 * static_cast<int>(now.misses)) << "slices read twice";
+        unions.push_back(asked.size());
+    }
+    EXPECT_LT(unions[1], unions[0]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Goldens, EveryMixture,
                          testing::Values("mixtral-q5k-q40", "qwen2moe-q3k-iq4", "qwen3moe-q4km",
                                          "qwen3moe-layermix", "qwen35moe-q4k", "qwen35moe-gateup-q8",
@@ -203,6 +241,39 @@ TEST(Streaming, ABudgetBelowOneStepIsRefusedWithTheSmallestThatWorks) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::too_large);
     EXPECT_THAT(refused.error().sentence(), HasSubstr("--ram"));
+}
+
+// Two amounts that differ by a little are written so that the difference shows, and the budget that is named
+// works.
+TEST(Streaming, ABudgetBeyondWhatIsAvailableIsRefusedWithOneThatWorks) {
+    LoadOptions options = options_for("qwen3moe-q4km");
+    const auto whole = load(options);
+    ASSERT_NE(whole, nullptr);
+    options.ram_budget = whole->plan().resident_ram;
+    const auto exact = load(options);
+    ASSERT_NE(exact, nullptr);
+    const uint64_t taken = exact->plan().total.ram, least = exact->plan().minimum_ram;
+    options.read_memory = [=]() -> Expected<Ram> { return Ram{64ull << 30, taken - 5000}; };
+    const auto refused = Engine::load(options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::too_large);
+    const std::string what = refused.error().what;
+    double numbers[2] = {};
+    ASSERT_EQ(std::sscanf(what.c_str() + what.find("the plan takes"),
+                          "the plan takes %lf GiB of RAM, but %lf GiB are available", &numbers[0],
+                          &numbers[1]),
+              2)
+        << what;
+    EXPECT_GT(numbers[0], numbers[1]) << what;
+    const std::string remedy = refused.error().remedy, before = "(--ram) to ";
+    ASSERT_THAT(remedy, HasSubstr(before));
+    options.ram_budget =
+        static_cast<uint64_t>(std::stod(remedy.substr(remedy.find(before) + before.size())) * (1ull << 30));
+    EXPECT_NE(load(options), nullptr) << remedy;
+    options.read_memory = [=]() -> Expected<Ram> { return Ram{64ull << 30, least - 5000}; };
+    const auto hopeless = Engine::load(options);
+    ASSERT_FALSE(hopeless);
+    EXPECT_THAT(hopeless.error().remedy, HasSubstr("are the least that works"));
 }
 
 }  // namespace

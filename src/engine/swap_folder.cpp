@@ -43,6 +43,12 @@ Error no_room(const std::string& folder, uint64_t bytes, uint64_t free) {
 
 }  // namespace
 
+std::string slow_folder_warning(const std::string& folder, const Drive& drive) {
+    if (drive.kind != DriveKind::rotating) return "";
+    return fmt::format("memory.swap_dir: {} is on a rotating disk ({}), where experts take long to read",
+                       path_text(folder), drive.device);
+}
+
 DriveComparison compare_drives(const std::string& model_path, const std::string& folder) {
     const auto of_model = drive_of(model_path), of_folder = drive_of(folder);
     const bool same_device = of_model && of_folder && of_model->identity() == of_folder->identity();
@@ -50,9 +56,9 @@ DriveComparison compare_drives(const std::string& model_path, const std::string&
         return {false, "it is on the model's own drive, which costs no space and is as fast"};
     if (of_folder && of_folder->kind == DriveKind::memory)
         return {false, "the folder lies in memory, which is worth more as slots (memory.ram_budget)"};
-    if (of_folder && of_folder->kind == DriveKind::rotating)
-        log("warn", "memory.swap_dir: {} is on a rotating disk, where experts take long to read",
-            path_text(folder));
+    if (of_folder)
+        if (const std::string warning = slow_folder_warning(folder, *of_folder); !warning.empty())
+            log("warn", "{}", warning);
     const double model = measured_rate(model_path), other = measured_rate(folder);
     if (model <= 0 || other <= 0) return {false, "the drives could not be measured"};
     return {other > k_worth_a_copy * model,

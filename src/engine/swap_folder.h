@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "device/drive.h"
 #include "tiers/expert_pack.h"
 
 namespace ft {
@@ -19,6 +20,9 @@ struct DriveComparison {
 DriveComparison compare_drives(const std::string& model_path, const std::string& folder);
 using CompareDrives =
     std::function<DriveComparison(const std::string& model_path, const std::string& folder)>;
+
+// Of a folder on a disk that turns, with its name; "" on any other drive.
+std::string slow_folder_warning(const std::string& folder, const Drive& drive);
 
 class SwapFolder {
  public:

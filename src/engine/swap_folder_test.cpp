@@ -110,6 +110,18 @@ TEST_P(OneSwapFolder, OnTheModelsOwnDriveNothingIsMeasuredOrCopied) {
     EXPECT_THAT(compare_drives(golden(GetParam()), "/dev/shm").why, HasSubstr("lies in memory"));
 }
 
+TEST(SwapFolder, ADiskThatTurnsIsWarnedOfByItsName) {
+    Drive drive;
+    drive.device = "sda";
+    for (const DriveKind kind : {DriveKind::nvme, DriveKind::solid_state, DriveKind::virtual_drive}) {
+        drive.kind = kind;
+        EXPECT_EQ(slow_folder_warning("/data/swap", drive), "");
+    }
+    drive.kind = DriveKind::rotating;
+    const std::string warning = slow_folder_warning("/data/swap", drive);
+    EXPECT_THAT(warning, AllOf(HasSubstr("memory.swap_dir"), HasSubstr("/data/swap"), HasSubstr("(sda)")));
+}
+
 TEST_P(OneSwapFolder, AllInRamCopiesNothing) {
     LoadOptions how = options();
     how.ram_budget = {};

@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <system_error>
@@ -191,8 +190,7 @@ Expected<bool> Fetcher::run(const std::function<void(uint64_t fetched)>& tick) {
     while (static_cast<int>(threads.size()) < wanted && start(threads)) {
     }
     if (threads.empty())
-        return Error{Code::too_large, "the system gives no thread to download with",
-                     std::string(system_remedy(EAGAIN))};
+        return Error{Code::too_large, "the system gives no thread to download with", thread_remedy()};
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, k_tick, [this] { return running_ == 0; })) {
         lock.unlock();

@@ -56,22 +56,46 @@ std::vector<LoadRange> cut_into_chunks(std::span<const LoadRange> ranges) {
     return chunks;
 }
 
+// What is to be read from one drive, in the order of its files.
+struct DriveReads {
+    uint64_t device = 0;
+    std::vector<LoadRange> chunks = {};
+    size_t next = 0;
+};
+
+// Apart by drive, so that a model whose parts lie on several is read from all of them at the same time.
+std::vector<DriveReads> by_drive(std::span<const LoadRange> chunks) {
+    std::vector<DriveReads> drives;
+    for (const LoadRange& chunk : chunks) {
+        const uint64_t device = chunk.file->identity().device;
+        auto found = std::find_if(drives.begin(), drives.end(),
+                                  [&](const DriveReads& drive) { return drive.device == device; });
+        if (found == drives.end()) found = drives.insert(found, DriveReads{.device = device});
+        found->chunks.push_back(chunk);
+    }
+    return drives;
+}
+
 // The reads that are still to do, taken by worker threads one by one. Owner of the lock: whoever touches a
 // member.
 class Loading {
  public:
-    explicit Loading(std::span<const LoadRange> ranges) : chunks_(cut_into_chunks(ranges)) {
-        for (const LoadRange& chunk : chunks_) total_ += chunk.to.size();
+    explicit Loading(std::span<const LoadRange> ranges) : drives_(by_drive(cut_into_chunks(ranges))) {
+        for (const DriveReads& drive : drives_) {
+            n_chunks_ += drive.chunks.size();
+            for (const LoadRange& chunk : drive.chunks) total_ += chunk.to.size();
+        }
     }
 
-    size_t n_chunks() const { return chunks_.size(); }
+    size_t n_chunks() const { return n_chunks_; }
 
-    // One worker: reads chunks until there are none, one failed, or it is asked to stop.
-    void work(const std::stop_token& stop) {
+    // One worker: reads chunks until there are none, one failed, or it is asked to stop. Workers share the
+    // drives, and help another one when theirs has nothing left.
+    void work(size_t number, const std::stop_token& stop) {
         try {
             Buffer<std::byte> scratch(k_worker_bytes, k_block_bytes);
             while (!stop.stop_requested()) {
-                const LoadRange* chunk = next();
+                const LoadRange* chunk = next(number);
                 if (chunk == nullptr) return;
                 finish(*chunk, chunk->file->read_bulk(chunk->offset, chunk->to, scratch.span()));
             }
@@ -88,7 +112,7 @@ class Loading {
             if (changed_.wait_for(lock, std::chrono::milliseconds(100)) == std::cv_status::timeout)
                 report(lock, settings);
         }
-        next_ = chunks_.size();
+        end();
         if (failure_) return *failure_;
         if (done_ < total_) return Error{Code::io, "loading was stopped", ""};
         report(lock, settings);
@@ -96,23 +120,32 @@ class Loading {
     }
 
  private:
-    const LoadRange* next() {
+    const LoadRange* next(size_t worker) {
         const std::lock_guard lock(mutex_);
-        return next_ < chunks_.size() ? &chunks_[next_++] : nullptr;
+        for (size_t i = 0; i < drives_.size(); i++) {
+            DriveReads& drive = drives_[(worker + i) % drives_.size()];
+            if (drive.next < drive.chunks.size()) return &drive.chunks[drive.next++];
+        }
+        return nullptr;
+    }
+
+    // No more reads begin.
+    void end() {
+        for (DriveReads& drive : drives_) drive.next = drive.chunks.size();
     }
 
     void finish(const LoadRange& chunk, const Status& status) {
         const std::lock_guard lock(mutex_);
         done_ += status ? chunk.to.size() : 0;
         if (!status && !failure_) failure_ = status.error();
-        if (!status) next_ = chunks_.size();
+        if (!status) end();
         if (failure_ || done_ == total_) changed_.notify_all();
     }
 
     void give_up(Error error) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::move(error);
-        next_ = chunks_.size();
+        end();
         changed_.notify_all();
     }
 
@@ -124,11 +157,11 @@ class Loading {
         lock.lock();
     }
 
-    std::vector<LoadRange> chunks_;
+    std::vector<DriveReads> drives_;
+    size_t n_chunks_ = 0;
     uint64_t total_ = 0;
     std::mutex mutex_;
     std::condition_variable changed_;
-    size_t next_ = 0;
     uint64_t done_ = 0;
     std::optional<Error> failure_;
 };
@@ -146,11 +179,11 @@ Status load_ranges(std::span<const LoadRange> ranges, const LoadSettings& settin
     std::vector<std::jthread> workers;
     try {
         for (size_t i = 0; i < n_workers; i++)
-            workers.emplace_back([&loading, stop = settings.stop] { loading.work(stop); });
+            workers.emplace_back([&loading, i, stop = settings.stop] { loading.work(i, stop); });
     } catch (const std::system_error&) {
         // Fewer threads than wished read more slowly; none at all cannot read.
         if (workers.empty())
-            return Error{Code::io, "cannot start a thread to read with", "Raise the limit on processes."};
+            return Error{Code::io, "cannot start a thread to read with", thread_remedy()};
     }
     return loading.wait(settings);
 }

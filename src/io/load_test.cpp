@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/function_ref.h"
 
 namespace ft {
 namespace {
@@ -26,11 +27,18 @@ class FakeFile final : public File {
     Status read_at(uint64_t offset, std::span<std::byte> to) const override {
         reads++;
         const Inside inside(*this);
+        if (other != nullptr && !comes([&] { return other->reads > 0; })) missed_other++;
+        comes([&] { return most_at_once >= gather; });
         if (delay.count() > 0) std::this_thread::sleep_for(delay);
         if (bad_byte >= offset && bad_byte < offset + to.size()) return system_error(path(), "read", EIO);
         if (offset + to.size() > end) return ends_early(offset, to.size(), end);
         for (size_t i = 0; i < to.size(); i++) to[i] = byte_at(offset + i);
         return {};
+    }
+    FileIdentity identity() const override {
+        FileIdentity who;
+        who.device = device;
+        return who;
     }
     static std::byte byte_at(uint64_t offset) { return static_cast<std::byte>(offset * 131 + offset / 4099); }
 
@@ -39,8 +47,17 @@ class FakeFile final : public File {
     std::chrono::milliseconds delay{0};
     mutable std::atomic<int> reads = 0;
     mutable std::atomic<int> most_at_once = 0;
+    uint64_t device = 0;
+    const FakeFile* other = nullptr;  // no read ends before one of this file has begun
+    mutable std::atomic<int> missed_other = 0;
+    int gather = 0;  // no read ends before so many were under way at once
 
  private:
+    // Whether it does, within two seconds.
+    static bool comes(FunctionRef<bool()> it) {
+        for (int i = 0; i < 2000 && !it(); i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return it();
+    }
     struct Inside {
         explicit Inside(const FakeFile& file) : at_once(file.at_once_) {
             const int now = ++at_once;
@@ -129,6 +146,37 @@ TEST(Load, ReadsOverlap) {
     ASSERT_TRUE(load_ranges({&range, 1}));
     EXPECT_EQ(file.reads, 8);
     EXPECT_GT(file.most_at_once, 1) << "one after the other";
+}
+
+// A split model whose parts lie on two drives takes as long as the larger part, not as both: with every reader
+// held up in one file, nobody would ever come to the other.
+TEST(Load, DrivesAreReadAtTheSameTime) {
+    FakeFile a("a"), b("b");
+    a.device = 1;
+    b.device = 2;
+    a.other = &b;
+    b.other = &a;
+    std::vector<std::byte> of_a(32 * k_mib), of_b(32 * k_mib);
+    const LoadRange ranges[] = {{&a, 0, of_a}, {&b, 0, of_b}};
+    ASSERT_TRUE(load_ranges(ranges));
+    EXPECT_EQ(a.missed_other + b.missed_other, 0);
+    EXPECT_EQ(a.reads + b.reads, 32);
+    for (const auto* target : {&of_a, &of_b})
+        for (size_t at = 0; at < target->size(); at += 4093)
+            ASSERT_EQ((*target)[at], FakeFile::byte_at(at));
+}
+
+// The readers of a drive that is done help with the other.
+TEST(Load, AllReadersServeADriveThatIsLeft) {
+    FakeFile small("a"), large("b");
+    small.device = 1;
+    large.device = 2;
+    large.gather = 8;
+    std::vector<std::byte> of_small(2 * k_mib), of_large(48 * k_mib);
+    const LoadRange ranges[] = {{&small, 0, of_small}, {&large, 0, of_large}};
+    ASSERT_TRUE(load_ranges(ranges));
+    EXPECT_EQ(large.reads, 24);
+    EXPECT_EQ(large.most_at_once, 8) << "readers rested";
 }
 
 TEST(Load, StopsBetweenReads) {

@@ -1,10 +1,11 @@
 #include "io/thread_queue.h"
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "base/fifo.h"
 
 namespace ft {
 
@@ -15,6 +16,10 @@ constexpr int k_threads = 16;
 
 class ThreadQueue final : public ReadQueue {
  public:
+    ThreadQueue() {
+        waiting_.reserve(k_most_in_flight);
+        done_.reserve(k_most_in_flight);
+    }
     ~ThreadQueue() override {
         {
             const std::lock_guard lock(mutex_);
@@ -36,7 +41,7 @@ class ThreadQueue final : public ReadQueue {
     void submit(std::span<const Read> reads) override {
         {
             const std::lock_guard lock(mutex_);
-            waiting_.insert(waiting_.end(), reads.begin(), reads.end());
+            for (const Read& read : reads) waiting_.push(read);
         }
         in_flight_ += reads.size();
         check(in_flight_ <= k_most_in_flight, "more reads in flight than a queue takes");
@@ -60,7 +65,7 @@ class ThreadQueue final : public ReadQueue {
             work_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
             if (closing_) return;
             const Read read = waiting_.front();
-            waiting_.pop_front();
+            waiting_.pop();
             lock.unlock();
             Status status = read.file->read_blocks(read.offset, read.to);
             lock.lock();
@@ -72,7 +77,7 @@ class ThreadQueue final : public ReadQueue {
     std::mutex mutex_;
     std::condition_variable work_, over_;
     bool closing_ = false;  // these three: under mutex_
-    std::deque<Read> waiting_;
+    Fifo<Read> waiting_;
     std::vector<ReadDone> done_;
     std::vector<std::jthread> threads_;  // last: they end before what they use
 };
@@ -82,7 +87,7 @@ class ThreadQueue final : public ReadQueue {
 Expected<std::unique_ptr<ReadQueue>> open_thread_queue() {
     auto queue = std::make_unique<ThreadQueue>();
     if (queue->start() == 0)
-        return Error{Code::io, "cannot start a thread to read with", "Raise the limit on processes."};
+        return Error{Code::io, "cannot start a thread to read with", thread_remedy()};
     return std::unique_ptr<ReadQueue>(std::move(queue));
 }
 

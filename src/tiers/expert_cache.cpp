@@ -27,6 +27,15 @@ std::vector<SlotClass> slot_classes(const ExpertRecords& records, std::span<cons
     return classes;
 }
 
+// Reads of one visit that wait at once: of every expert of the largest layer, or of the guesses beside it.
+size_t most_reads_in_line(const ExpertRecords& records) {
+    size_t most = 0;
+    for (const ExpertLayer& layer : records)
+        most = std::max(most, std::max(static_cast<size_t>(layer.n_expert), k_most_passage) *
+                                  layer.stacks.size());
+    return most;
+}
+
 std::vector<const File*> files_of(const ExpertRecords& records) {
     std::vector<const File*> files;
     for (const ExpertLayer& layer : records)
@@ -76,7 +85,7 @@ Expected<std::unique_ptr<ExpertCache>> ExpertCache::create(ExpertRecords records
 ExpertCache::ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<ReadQueue> queue)
     : records_(std::move(records)),
       slots_(std::move(slots)),
-      streamer_(std::move(queue)),
+      streamer_(std::move(queue), most_reads_in_line(records_)),
       slots_state_(static_cast<size_t>(slots_.count())) {
     read_method_ = streamer_.method();
     int n_class = 0;
@@ -94,6 +103,18 @@ ExpertCache::ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<Rea
     for (const auto& list : free_) n_of_class_.push_back(static_cast<int64_t>(list.size()));
     for (const auto& list : free_)
         passage_limit_.push_back(std::clamp(list.size() / 4, size_t{1}, k_most_passage));
+    reserve_lists();
+}
+
+// So that no visit has to allocate.
+void ExpertCache::reserve_lists() {
+    const auto n_expert = static_cast<size_t>(n_expert_);
+    for (size_t c = 0; c < passage_.size(); c++) passage_[c].reserve(passage_limit_[c] + 1);
+    guesses_.reserve(n_expert);
+    guessed_.reserve(n_expert);
+    missing_.reserve(n_expert);
+    arrived_.reserve(n_expert);
+    done_.reserve(Streamer::k_most_reads);
 }
 
 void ExpertCache::make_policy(const CacheOptions& options, const PolicyRow& row) {
@@ -174,7 +195,7 @@ void ExpertCache::admit_late(int number) {
     policy_->dropped(victim);
     slots_state_[static_cast<size_t>(victim)].passing = true;
     passage.erase(std::find(passage.begin(), passage.end(), number));
-    passage.push_front(victim);
+    passage.insert(passage.begin(), victim);
     slot.passing = false;
     policy_->placed(slot.layer, slot.expert, number);
 }
@@ -378,12 +399,14 @@ void ExpertCache::tend() {
 void ExpertCache::guess(int layer, std::span<const int32_t> ids) {
     guesses_.clear();
     for (int32_t id : ids)
-        if (slot_of(layer, id) < 0) guesses_.emplace_back(layer, id);
+        if (slot_of(layer, id) < 0) guesses_.push({layer, id});
     feed_guesses();
 }
 
 void ExpertCache::warm(std::span<const std::pair<int, int>> experts) {
-    warm_.assign(experts.begin(), experts.end());
+    warm_.clear();
+    warm_.reserve(experts.size());
+    for (const auto& expert : experts) warm_.push(expert);
     start_guesses(k_guesses_at_start);
     streamer_.start();
 }
@@ -404,7 +427,7 @@ void ExpertCache::start_guesses(int most) {
         const bool is_there = slot_of(layer, expert) >= 0;
         const int slot = is_there ? -1 : take_guess_slot(layer, for_next_layer);
         if (!is_there && slot < 0 && for_next_layer) return;  // until one is free
-        list.pop_front();
+        list.pop();
         if (slot < 0) continue;
         load(slot, layer, expert, true);
         if (for_next_layer && !is_long_) guessed_.emplace_back(layer, expert);

@@ -15,13 +15,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/fifo.h"
 #include "io/read_queue.h"
 #include "tiers/cache_stats.h"
 #include "tiers/expert_records.h"
@@ -128,6 +128,7 @@ class ExpertCache {
 
     ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<ReadQueue> queue);
     void make_policy(const CacheOptions& options, const PolicyRow& row);
+    void reserve_lists();
     int& slot_of(int layer, int expert) {
         return slot_of_[static_cast<size_t>(layer) * static_cast<size_t>(n_expert_) +
                         static_cast<size_t>(expert)];
@@ -163,14 +164,14 @@ class ExpertCache {
     int n_expert_ = 0;  // of the largest layer
 
     std::vector<Slot> slots_state_;
-    std::vector<int> slot_of_;              // [layer, expert]; -1: nowhere
-    std::vector<std::vector<int>> free_;    // [class]
-    std::vector<std::deque<int>> passage_;  // [class], the next to be given up first
-    std::vector<size_t> passage_limit_;     // [class]
-    std::vector<std::vector<int>> parked_;  // [class] slots without memory
+    std::vector<int> slot_of_;               // [layer, expert]; -1: nowhere
+    std::vector<std::vector<int>> free_;     // [class]
+    std::vector<std::vector<int>> passage_;  // [class], a few; the next to be given up first
+    std::vector<size_t> passage_limit_;      // [class]
+    std::vector<std::vector<int>> parked_;   // [class] slots without memory
     std::vector<int64_t> n_of_class_, least_of_class_;
-    std::deque<std::pair<int, int>> guesses_;  // for the next layer
-    std::deque<std::pair<int, int>> warm_;     // for free slots
+    Fifo<std::pair<int, int>> guesses_;  // for the next layer
+    Fifo<std::pair<int, int>> warm_;     // for free slots
     int open_guesses_ = 0;
     std::vector<std::pair<int, int>> guessed_;  // for the next layer, under way or read
     GuessWorth worth_;

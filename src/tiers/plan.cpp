@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/bytes.h"
+#include "base/gib_digits.h"
 
 namespace ft {
 
@@ -102,9 +103,13 @@ class Planner {
             plan_.sequence_pages =
                 settings_.endless ? held_pages : std::min(plan_.sequence_pages, held_pages);
         }
-        plan_.pool_tokens = settings_.pool_tokens > 0 ? settings_.pool_tokens : plan_.n_sequences * tokens;
-        plan_.pool_pages =
-            settings_.pool_tokens > 0 ? pages(plan_.pool_tokens) : plan_.n_sequences * plan_.sequence_pages;
+        if (settings_.pool_tokens > 0) {
+            plan_.pool_pages = pages(settings_.pool_tokens);
+            plan_.pool_tokens = plan_.pool_pages * shape_.kv_page_tokens;
+        } else {
+            plan_.pool_tokens = plan_.n_sequences * tokens;
+            plan_.pool_pages = plan_.n_sequences * plan_.sequence_pages;
+        }
         plan_.kv_bytes = static_cast<uint64_t>(plan_.pool_tokens) * shape_.kv_bytes_per_token;
         kv_pages_ = shape_.kv_bytes(plan_.pool_pages * shape_.kv_page_tokens);
     }
@@ -231,10 +236,12 @@ class Planner {
             refuse(fmt::format("a context of {} tokens is asked for, but the model was made for {}",
                                plan_.n_ctx, shape_.n_ctx_model));
         } else if (!plan_.fits) {
+            const uint64_t missing = plan_.minimum_ram - plan_.ram_budget;
+            const int digits =
+                std::max(gib_digits(plan_.minimum_ram, plan_.ram_budget, 3), gib_digits(missing, 0, 3));
             refuse(fmt::format(
-                "{:.3f} GiB of RAM are needed at least, {:.3f} GiB are allowed: {:.3f} GiB are "
-                "missing",
-                gib(plan_.minimum_ram), gib(plan_.ram_budget), gib(plan_.minimum_ram - plan_.ram_budget)));
+                "{:.{}f} GiB of RAM are needed at least, {:.{}f} GiB are allowed: {:.{}f} GiB are missing",
+                gib(plan_.minimum_ram), digits, gib(plan_.ram_budget), digits, gib(missing), digits));
         }
     }
 
@@ -278,7 +285,7 @@ class Planner {
         ledger_.add("program and tokenizer", Tier::ram, fixed_.program);
         if (!machine_.card) return;
         ledger_.add("activations on the card", Tier::vram, card_scratch_);
-        ledger_.add("GPU context", Tier::vram, machine_.card->context_bytes);
+        ledger_.add(std::string(k_context_item), Tier::vram, machine_.card->context_bytes);
     }
 
     void list_experts() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/profile.h"
@@ -49,6 +50,9 @@ struct PlanSettings {
 enum class Tier { vram, ram, drive };
 const char* tier_name(Tier tier);  // "vram"
 
+// The item that counts what the driver takes for a process, which is outside the card's budget.
+inline constexpr std::string_view k_context_item = "GPU context";
+
 struct PlanItem {
     std::string name;
     Tier tier = Tier::ram;
@@ -70,7 +74,7 @@ struct Plan {
     int64_t n_ctx = 0, n_sequences = 1;
     int64_t window = 0;          // 0: a token sees all before it
     int64_t sequence_pages = 0;  // of the KV cache, that one sequence may take
-    int64_t pool_tokens = 0;     // of all sequences
+    int64_t pool_tokens = 0;     // of all sequences; where the settings name them, rounded up to whole pages
     int64_t pool_pages = 0;      // that hold them
     uint64_t kv_bytes = 0;       // of pool_tokens; its item counts whole pages
     int64_t chunk = 0;           // tokens of the longest step

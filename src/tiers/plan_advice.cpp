@@ -59,7 +59,7 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
         if (p.minimum_ram > spare && spare > 0)
             advice.push_back(
                 fmt::format("Close other programs: {:.2f} GiB of RAM are available now.", gib(spare)));
-        advice.push_back("Take a smaller quantisation last: it costs quality.");
+        advice.push_back("If all that is not enough, choose a smaller quantisation last: it costs quality.");
     }
 }
 

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "tiers/plan_predict.h"
@@ -244,6 +247,59 @@ TEST(Plan, AWindowThatForgetsIsNoWiderThanTheContextLessTheFirstTokens) {
               plan(machine, shape, {.n_ctx = 2048, .n_sequences = 3}).pool_pages);
 }
 
+// The pool takes whole pages, so a number of tokens between two of them is planned, and said, as the larger.
+TEST(Plan, APoolOfTokensIsRoundedUpToWholePages) {
+    const ModelShape shape = shape_of(k_published[4]);  // pages of 128 tokens
+    const Machine machine = machine_of(64, 0);
+    for (const auto& [tokens, planned] : {std::pair{1, 128}, {300, 384}, {384, 384}, {385, 512}}) {
+        const Plan p = plan(machine, shape, {.n_ctx = 256, .pool_tokens = tokens});
+        EXPECT_EQ(p.pool_tokens, planned);
+        EXPECT_EQ(p.pool_pages, planned / 128);
+        EXPECT_EQ(p.kv_bytes, static_cast<uint64_t>(planned) * shape.kv_bytes_per_token);
+        const auto item = std::find_if(p.items.begin(), p.items.end(),
+                                       [](const PlanItem& each) { return each.name == "KV cache"; });
+        ASSERT_NE(item, p.items.end());
+        EXPECT_EQ(item->bytes, p.kv_bytes) << tokens;
+    }
+}
+
+TEST(Plan, AShortageOfAFewBytesCanBeRead) {
+    const ModelShape shape = shape_of(k_published[17]);
+    const Machine machine = machine_of(64, 0);
+    const uint64_t least = plan(machine, shape, {.n_ctx = 512}).minimum_ram;
+    for (const uint64_t missing : {uint64_t{100}, uint64_t{1000}, 300 * k_kib, 100 * k_mib}) {
+        const Plan p = plan(machine, shape, {.ram_budget = least - missing, .n_ctx = 512});
+        ASSERT_FALSE(p.fits);
+        std::vector<double> numbers;
+        for (size_t at = p.shortage.find_first_of("0123456789"); at != std::string::npos;
+             at = p.shortage.find_first_of("0123456789", at)) {
+            size_t length = 0;
+            numbers.push_back(std::stod(p.shortage.substr(at), &length));
+            at += length;
+        }
+        ASSERT_EQ(numbers.size(), 3u) << p.shortage;
+        EXPECT_GT(numbers[0], numbers[1]) << p.shortage;
+        EXPECT_GT(numbers[2], 0) << p.shortage;
+    }
+}
+
+TEST(Plan, SlotsForLessThanOneTokenAsksForAreWarnedOf) {
+    const ModelShape shape = shape_of(k_published[0]);
+    const Machine machine = machine_of(64, 0);
+    PlanSettings settings{.n_ctx = 2048};
+    settings.ram_budget = plan(machine, shape, settings).minimum_ram;
+    const Plan small = plan(machine, shape, settings);
+    ASSERT_LT(small.n_ram_slots(), shape.demand_slots());
+    const auto advice = plan_advice(machine, shape, settings, small, nullptr);
+    ASSERT_EQ(advice.size(), 1u);
+    EXPECT_NE(advice[0].find(fmt::format("{} experts", shape.demand_slots())), std::string::npos);
+    EXPECT_NE(advice[0].find("expert_policy"), std::string::npos);
+    settings.ram_budget = *settings.ram_budget + 4 * k_gib;
+    const Plan enough = plan(machine, shape, settings);
+    ASSERT_GE(enough.n_ram_slots(), shape.demand_slots());
+    EXPECT_TRUE(plan_advice(machine, shape, settings, enough, nullptr).empty());
+}
+
 TEST(Plan, RefusesAContextBeyondTheModels) {
     const ModelShape shape = shape_of(k_published[4]);
     const Machine machine = machine_of(64, 0);
@@ -382,6 +438,32 @@ TEST(Prediction, GrowsWithMemoryAndDriveAndNamesTheLimit) {
         EXPECT_EQ(predict(machine, shape, plan(machine, shape, settings), profile_of(false)).limit,
                   Limit::drive);
     }
+}
+
+// Fewer threads compute more slowly, and more than there are cores no faster.
+TEST(Prediction, FollowsTheThreadsThatCompute) {
+    const ModelShape shape = shape_of(k_published[0]);
+    const Machine machine = machine_of(64, 0);
+    const Plan p = plan(machine, shape, {.ram_budget = 48 * k_gib});
+    ASSERT_TRUE(p.experts_resident);
+    const MachineProfile profile = profile_of(true);  // of 8 cores
+    Prediction last = predict(machine, shape, p, with_threads(profile, 1));
+    EXPECT_EQ(last.limit, Limit::cpu);
+    for (const int threads : {2, 4, 8}) {
+        const Prediction now = predict(machine, shape, p, with_threads(profile, threads));
+        EXPECT_GT(now.decode_per_second, 1.5 * last.decode_per_second) << threads;
+        EXPECT_NEAR(now.prefill_per_second, 2 * last.prefill_per_second, 0.01 * now.prefill_per_second);
+        last = now;
+    }
+    for (const int threads : {0, 8, 64}) {
+        const Prediction same = predict(machine, shape, p, with_threads(profile, threads));
+        EXPECT_EQ(same.decode_per_second, last.decode_per_second) << threads;
+        EXPECT_EQ(same.prefill_per_second, last.prefill_per_second) << threads;
+    }
+    MachineProfile unmeasured = profile;
+    unmeasured.cpu_read_gb_per_second = unmeasured.cpu_gflops = 0;
+    EXPECT_LT(predict(machine, shape, p, with_threads(unmeasured, 1)).decode_per_second,
+              predict(machine, shape, p, unmeasured).decode_per_second / 2);
 }
 
 TEST(Prediction, ACardMakesItFaster) {

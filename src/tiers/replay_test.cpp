@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "tiers/half_life.h"
+
 namespace ft {
 
 namespace {
@@ -221,6 +223,54 @@ TEST(Replay, AgreesWithAnIndependentReplayOfPublishedTraces) {
                 << reference.trace << ' ' << reference.policy << ' ' << slots;
             EXPECT_LE(hits, reference.hits[i] + more)
                 << reference.trace << ' ' << reference.policy << ' ' << slots;
+        }
+    }
+}
+
+// The best figure that was published for each trace and size, of policies that do not know the future.
+struct TraceFigures {
+    const char* trace;
+    double best[8];
+};
+constexpr TraceFigures k_trace_figures[] = {
+    {"qwen3-30b-a3b-k6", {24.0, 37.7, 46.0, 53.9, 67.2, 75.8, 87.7, 93.3}},
+    {"gemma-4-26b-a4b-k6", {23.8, 37.2, 46.7, 55.0, 66.9, 74.3, 84.5, 91.7}},
+    {"gpt-oss-120b-k2", {13.7, 22.2, 29.3, 35.1, 45.2, 51.4, 59.9, 66.2}},
+};
+constexpr double k_less_than_published = 2;  // points
+constexpr double k_share_of_best = 0.95;     // of the hits of the best policy here, Belady excluded
+
+double default_hits(const Replayer& replayer, const Trace& trace, int64_t slots) {
+    const PolicyOptions options{.half_life = half_life_for(slots, trace.demand_slots())};
+    return replayer.run(policy(k_default_policy), slots, options).hit_rate();
+}
+
+TEST(Replay, TheDefaultIsNearTheBestAtEverySizeOfPublishedTraces) {
+    const char* data = std::getenv("FREETOKEN_TEST_DATA");
+    if (!data) GTEST_SKIP() << "FREETOKEN_TEST_DATA is not set";
+    constexpr double k_sizes[] = {0.5, 1, 1.5, 2, 3, 4, 6, 8};
+    for (const TraceFigures& published : k_trace_figures) {
+        const auto trace = read_trace(std::string(data) + "/traces/" + published.trace + ".trace");
+        ASSERT_TRUE(trace) << trace.error().sentence();
+        const Replayer replayer(*trace, one_slot_class(*trace));
+        for (size_t i = 0; i < std::size(k_sizes); ++i) {
+            const auto slots = static_cast<int64_t>(k_sizes[i] * trace->demand_slots());
+            EXPECT_GE(100 * default_hits(replayer, *trace, slots),
+                      published.best[i] - k_less_than_published)
+                << published.trace << ' ' << slots;
+        }
+        double last = 0;
+        for (const int64_t slots : replay_sizes(*trace)) {
+            const double hits = default_hits(replayer, *trace, slots);
+            EXPECT_GT(hits, 0.05) << published.trace << ' ' << slots << ": a cliff";
+            EXPECT_GE(hits, last) << published.trace << ' ' << slots;
+            last = hits;
+            for (const PolicyRow& row : policies()) {
+                const PolicyOptions options{.half_life = half_life_for(slots, trace->demand_slots())};
+                const double other = replayer.run(policy(row.name), slots, options).hit_rate();
+                EXPECT_GE(hits, k_share_of_best * other)
+                    << published.trace << ' ' << slots << ' ' << row.name;
+            }
         }
     }
 }

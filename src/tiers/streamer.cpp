@@ -4,20 +4,25 @@ namespace ft {
 
 namespace {
 
-constexpr size_t k_most_reads = 128;
 constexpr uint64_t k_most_bytes_in_flight = 128 << 20;
 
 }  // namespace
 
+Streamer::Streamer(std::unique_ptr<ReadQueue> queue, size_t most_in_line) : queue_(std::move(queue)) {
+    needed_.reserve(most_in_line);
+    guessed_.reserve(most_in_line);
+    starting_.reserve(k_most_reads);
+}
+
 void Streamer::start() {
     starting_.clear();
-    for (std::deque<Read>* line : {&needed_, &guessed_})
+    for (Fifo<Read>* line : {&needed_, &guessed_})
         while (!line->empty() && queue_->in_flight() + starting_.size() < k_most_reads &&
                bytes_in_flight_ < k_most_bytes_in_flight) {
             starting_.push_back(line->front());
             bytes_in_flight_ += line->front().to.size();
             bytes_read_ += line->front().to.size();
-            line->pop_front();
+            line->pop();
         }
     if (starting_.empty()) return;
     if (queue_->in_flight() == 0) reading_since_ = now_seconds();
@@ -40,7 +45,7 @@ void Streamer::collect(std::vector<ReadDone>& done, bool wait) {
 
 std::vector<uint64_t> Streamer::cancel() {
     std::vector<uint64_t> tags;
-    for (std::deque<Read>* line : {&needed_, &guessed_}) {
+    for (Fifo<Read>* line : {&needed_, &guessed_}) {
         for (const Read& read : *line) tags.push_back(read.tag);
         line->clear();
     }

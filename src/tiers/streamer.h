@@ -2,23 +2,26 @@
 // read.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fifo.h"
 #include "io/read_queue.h"
 
 namespace ft {
 
 class Streamer {
  public:
-    explicit Streamer(std::unique_ptr<ReadQueue> queue) : queue_(std::move(queue)) {}
+    static constexpr size_t k_most_reads = 128;  // under way at once
+
+    // most_in_line: needed reads, and as many guesses, that wait at once; more take memory when they come.
+    Streamer(std::unique_ptr<ReadQueue> queue, size_t most_in_line);
 
     // Puts a read in line; start() hands what is in line to the drive, as much as may be in flight: enough to
     // keep it busy while a batch of experts is computed, and less than its queue takes, because whoever fills
     // that is held up until there is room.
-    void add(const Read& read, bool guess) { (guess ? guessed_ : needed_).push_back(read); }
+    void add(const Read& read, bool guess) { (guess ? guessed_ : needed_).push(read); }
     void start();
     // Appends reads that are over, and starts those in line that now may; waits for one where there is none
     // and `wait`.
@@ -35,7 +38,7 @@ class Streamer {
 
  private:
     std::unique_ptr<ReadQueue> queue_;
-    std::deque<Read> needed_, guessed_;  // in line
+    Fifo<Read> needed_, guessed_;  // in line
     uint64_t bytes_in_flight_ = 0;
     std::vector<Read> starting_;
     uint64_t bytes_read_ = 0;

@@ -3,6 +3,7 @@ import http.server
 import os
 import pathlib
 import subprocess
+import sys
 import threading
 import time
 
@@ -96,6 +97,27 @@ class Plan(WithProfile):
         p = self.plan("--ram", 4, "--vram", 6)
         self.check_sums(p)
         self.assertTrue(0 < p["total"]["vram"] <= 6 * GIB)
+        self.assertGreaterEqual(p["predicted"]["prefill_per_second"], p["predicted"]["decode_per_second"])
+        text = self.good(run("plan", DEMO, "--ram", 4, "--vram", 6)).text
+        self.assertIn("GPU context, beside the budget", text)
+        self.assertIn("prompts at least", text)
+
+    def test_threads_change_what_is_predicted(self):
+        cores = run("doctor", "--json").json()["profile"]["physical_cores"]
+        one, all_of_them = (self.plan("--ram", 4, "--threads", n) for n in (1, cores))
+        if cores > 1:
+            self.assertLess(one["predicted"]["decode_per_second"], all_of_them["predicted"]["decode_per_second"])
+            self.assertLess(one["predicted"]["prefill_per_second"], all_of_them["predicted"]["prefill_per_second"])
+            self.assertTrue([n for n in one["notes"] if "--threads %d" % cores in n], one["notes"])
+        self.assertFalse([n for n in all_of_them["notes"] if "--threads" in n], all_of_them["notes"])
+
+    def test_what_is_said_of_a_prediction(self):
+        least = self.plan("--ram", 4)["minimum"]["ram"]
+        text = self.good(run("plan", DEMO, "--ram", "%.6f" % (1.2 * least / GIB))).text
+        self.assertIn("That supposes a model whose choices are as uneven", text)
+        self.assertIn("https://", self.good(run("plan", "--help")).text)
+        r = run("plan", DEMO, "--ram", "%.6f" % (least / GIB * 0.9))
+        self.assertIn("If all that is not enough", r.text)
 
     def test_contexts(self):
         one, two = (self.plan("--ram", 4, "--ctx", n)["kv_cache"]["bytes"] for n in (128, 256))
@@ -163,6 +185,36 @@ class Doctor(WithProfile):
                 self.assertEqual(r.rc, 1, str(r))
                 self.assertIn("problem", r.text)
         self.refused(run("doctor", "--model", self.path("missing.gguf")), "missing.gguf")
+
+    def test_a_folder_for_experts(self):
+        least = run("plan", DEMO, "--ram", 4, "--json").json()["minimum"]["ram"] / GIB
+        config = self.write("config.yaml", "model:\n  path: %s\nmemory:\n  ram_budget: %.6f\n  swap_dir: /dev/shm\n"
+                            % (DEMO, 1.2 * least))
+        rows = {c["name"]: c for c in run("doctor", "--config", config, "--json").json()["checks"]}
+        self.assertIn("GiB free", rows["swap_dir"]["value"])
+        if os.stat("/dev/shm").st_dev != os.stat(DEMO).st_dev:
+            self.assertIn("a copy of the experts takes", rows["swap_dir"]["value"])
+
+    def test_watching_what_stays_well_and_what_grows(self):
+        calm, growing = (subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) for text in (
+            "import time\nprint(1, flush=True)\ntime.sleep(60)\n",
+            "import time\na = []\nprint(1, flush=True)\nfor i in range(3000):\n    a.append(b'x' * (1 << 19))\n"
+            "    time.sleep(0.02)\n"))
+        try:
+            calm.stdout.readline()
+            growing.stdout.readline()
+            r = run("doctor", "--watch", calm.pid, "--minutes", 0.02)
+            self.assertIn("Nothing failed", self.good(r).text)
+            r = run("doctor", "--watch", growing.pid, "--minutes", 0.03)
+            self.assertEqual(r.rc, 1, str(r))
+            self.assertIn("resident memory grew", r.text)
+            growing.kill()
+            growing.communicate()
+            self.refused(run("doctor", "--watch", growing.pid), growing.pid)
+        finally:
+            for p in (calm, growing):
+                p.kill()
+                p.communicate()
 
     def test_watching_and_listing_a_program(self):
         self.refused(run("doctor", "--watch", 2**22 - 1), 2**22 - 1)

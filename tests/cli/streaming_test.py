@@ -2,6 +2,7 @@
 with a folder for experts, with statistics that can be compared with the plan."""
 import os
 import pwd
+import re
 import resource
 import signal
 import stat
@@ -113,6 +114,8 @@ class Simulate(harness.Case):
         self.good(run("trace", MODEL, "-p", "hello", "--raw", "--max-tokens", 12, "--temp", 0, "-o", trace))
         text = self.good(run("simulate", trace, "--svg", chart)).text
         self.assertIn("of the answer are counted", text)
+        self.assertRegex(text, r"(?m)^ +\d+ +[0-9.]+ +[0-9.]+ (B|KiB|MiB) ")
+        self.assertIn("tokens are few", text)
         found = self.good(run("simulate", trace, "--json")).json()
         for name, rows in found["policies"].items():
             self.assertIn(name, text)
@@ -120,6 +123,20 @@ class Simulate(harness.Case):
         svg = chart.read_text()
         self.assertTrue(svg.startswith("<svg ") and svg.endswith("</svg>\n"))
         self.assertEqual(svg.count("<polyline "), len(found["policies"]))
+
+    def test_a_trace_goes_on_where_the_model_would_end(self):
+        def answer(*flags):
+            trace = self.path("answer.trace")
+            r = self.good(run("trace", DEMO, "-p", "What is an expert?", "--temp", 0, "--ctx", 512, "-o", trace, *flags))
+            head = re.search(r"tokens (\d+) prompt_tokens (\d+)", trace.read_text())
+            return int(head.group(1)) - int(head.group(2)), r.err
+
+        short, said = answer()
+        self.assertIn("--ignore-eos", said)
+        long, said = answer("--max-tokens", 300, "--ignore-eos")
+        self.assertLess(short, 256)
+        self.assertGreaterEqual(long, 299)
+        self.assertNotIn("short trace", said)
 
     def test_a_trace_that_is_none_and_a_chart_that_has_no_place(self):
         self.refused(run("simulate", MODEL), "model.gguf")

@@ -65,7 +65,10 @@ class Usage(harness.Case):
         only = self.good(run("bench", MODEL, "--pp", 0, "--tg", 4, "--depth", 8, "--warm", 2, "--reps", 1, "--json")).json()
         self.assertEqual((only["timings"]["prompt_n"], only["timings"]["predicted_n"]), (0, 4))
         text = self.good(run("bench", MODEL, "--pp", 8, "--tg", 0, "--reps", 1)).text
-        self.assertRegex(text, r"(?i)peak|memory")
+        self.assertRegex(text, r"peak memory \d+ MiB \(now \d+, and \d+ of mapped files\)")
+        resident = only["resident_bytes"]
+        self.assertGreater(resident["anonymous"], 0)
+        self.assertLessEqual(resident["anonymous"] + resident["mapped_files"], only["peak_memory_bytes"] + (1 << 20))
 
     def test_perplexity(self):
         text = self.write("words.txt", "some words to score " * 40)

@@ -1,0 +1,36 @@
+// Amounts of memory in GiB, written so that a reader sees the difference that decides.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace ft {
+
+constexpr int k_most_gib_digits = 9;  // about one byte
+
+// Digits after the point with which two different amounts in GiB read differently: `least`, or as many more
+// as that takes.
+inline int gib_digits(uint64_t a, uint64_t b, int least = 2) {
+    const auto written = [](uint64_t bytes, int digits) {
+        return std::llround(gib(bytes) * std::pow(10, digits));
+    };
+    int digits = least;
+    while (digits < k_most_gib_digits && a != b && written(a, digits) == written(b, digits)) digits++;
+    return digits;
+}
+
+// `bytes` in GiB with no more than three digits after the point, rounded down, but never below `least`: a
+// budget that works when it is given back. More digits where three do not reach.
+inline double gib_rounded_down(uint64_t bytes, uint64_t least) {
+    for (int digits = 3; digits < k_most_gib_digits; digits++) {
+        const double scale = std::pow(10, digits);
+        const double value = std::floor(gib(bytes) * scale) / scale;
+        if (value >= gib(least)) return value;
+    }
+    return gib(std::max(bytes, least));
+}
+
+}  // namespace ft

@@ -1,0 +1,62 @@
+// Rows of `doctor` on made-up drives.
+#include "cli/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+
+namespace ft::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Drive drive_with(DriveKind kind, uint64_t free_gib) {
+    Drive drive;
+    drive.device = kind == DriveKind::nvme ? "nvme0n1" : "sda";
+    drive.file_system = "ext4";
+    drive.mount_point = "/data";
+    drive.kind = kind;
+    drive.read_ahead_kb = 128;
+    drive.free_bytes = free_gib * k_gib;
+    return drive;
+}
+
+DriveProfile reads_at(double gb_per_second) {
+    return {.rates = {{2 * k_mib, 4, gb_per_second}}, .latency_us = 90};
+}
+
+TEST(Doctor, TheDrivesRowHasItsFiguresAndAdviceWhereItIsSlow) {
+    const Check good = drive_check(drive_with(DriveKind::nvme, 100), reads_at(2.5));
+    EXPECT_EQ(good.state, State::ok);
+    EXPECT_THAT(good.value, AllOf(HasSubstr("NVMe nvme0n1"), HasSubstr("100.0 GiB free"),
+                                  HasSubstr("read_ahead_kb 128"), HasSubstr("2.50 GB/s"), HasSubstr("90 us")));
+    for (const DriveKind kind : {DriveKind::rotating, DriveKind::network, DriveKind::windows}) {
+        const Check slow = drive_check(drive_with(kind, 100), reads_at(2.5));
+        EXPECT_EQ(slow.state, State::warning) << drive_kind_name(kind);
+        EXPECT_FALSE(slow.advice.empty());
+    }
+    EXPECT_THAT(drive_check(drive_with(DriveKind::windows, 100), reads_at(1)).advice, HasSubstr("WSL2"));
+    EXPECT_EQ(drive_check(drive_with(DriveKind::nvme, 100), reads_at(0.1)).state, State::warning);
+    EXPECT_EQ(drive_check(drive_with(DriveKind::nvme, 100), {}).state, State::warning) << "not measured";
+}
+
+TEST(Doctor, SwapDirNamesItsDriveAndWhatACopyLacks) {
+    const Check good = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), 15 * k_gib);
+    EXPECT_EQ(good.state, State::ok);
+    EXPECT_THAT(good.value, AllOf(HasSubstr("/data/swap"), HasSubstr("nvme0n1"), HasSubstr("20.0 GiB free"),
+                                  HasSubstr("takes 15.00 GiB")));
+    const Check full = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), 23 * k_gib);
+    EXPECT_EQ(full.state, State::warning);
+    EXPECT_THAT(full.value, AllOf(HasSubstr("20.0 GiB free"), HasSubstr("takes 23.00 GiB")));
+    EXPECT_THAT(full.advice, HasSubstr("3.00 GiB more"));
+    const Check slow = swap_dir_check("/data/swap", drive_with(DriveKind::rotating, 20), 0);
+    EXPECT_EQ(slow.state, State::warning);
+    EXPECT_THAT(slow.value, AllOf(HasSubstr("rotating disk sda"), Not(HasSubstr("copy"))));
+    EXPECT_THAT(slow.advice, HasSubstr("NVMe"));
+    EXPECT_EQ(swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 1), 0).state, State::ok);
+}
+
+}  // namespace
+}  // namespace ft::cli

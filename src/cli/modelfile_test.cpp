@@ -6,7 +6,7 @@ namespace ft::cli {
 
 namespace {
 
-constexpr const char* k_text = R"(# a comment
+constexpr const char* k_modelfile_text = R"(# a comment
 FROM ./model.gguf
 PARAMETER num_ctx 4096
 PARAMETER num_predict -1
@@ -20,7 +20,7 @@ LICENSE "Apache-2.0"
 )";
 
 TEST(Modelfile, BecomesSettings) {
-    const auto got = parse_modelfile(k_text, "/models/Modelfile");
+    const auto got = parse_modelfile(k_modelfile_text, "/models/Modelfile");
     ASSERT_TRUE(got) << got.error().sentence();
     const auto settings = load_settings({.presets = got->presets});
     ASSERT_TRUE(settings) << settings.error().sentence();

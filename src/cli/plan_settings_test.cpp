@@ -3,29 +3,22 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "cli/settings_for_test.h"
 #include "tiers/policy.h"
 
 namespace ft::cli {
 namespace {
 
-Settings with(const std::vector<std::string>& assignments) {
-    Sources sources;
-    sources.assignments = assignments;
-    auto settings = load_settings(sources);
-    EXPECT_TRUE(settings);
-    return settings ? std::move(*settings) : Settings();
-}
-
 TEST(PlanSettings, SayWhatTheSettingsSay) {
-    const PlanSettings none = plan_settings({"", with({}), 0});
+    const PlanSettings none = plan_settings({"", settings_with({}), 0});
     EXPECT_FALSE(none.ram_budget);
     EXPECT_FALSE(none.vram_budget);
     EXPECT_FALSE(none.gpu_expert_capacity);
     EXPECT_TRUE(none.cpu_offload);
     const PlanSettings all =
         plan_settings({"",
-                       with({"memory.ram_budget=1.5", "memory.gpu_vram_budget=5",
-                             "memory.gpu_expert_capacity=4", "memory.cpu_offload=false"}),
+                       settings_with({"memory.ram_budget=1.5", "memory.gpu_vram_budget=5",
+                                      "memory.gpu_expert_capacity=4", "memory.cpu_offload=false"}),
                        2048});
     EXPECT_EQ(*all.ram_budget, 3 * k_gib / 2);
     EXPECT_EQ(*all.vram_budget, 5 * k_gib);
@@ -42,17 +35,19 @@ TEST(PlanSettings, EveryPolicyThatTheTableOffersExists) {
 }
 
 TEST(PlanSettings, ASwapFolderMustBeAFolder) {
-    EXPECT_TRUE(check_memory_settings(with({})));
-    EXPECT_TRUE(check_memory_settings(with({"memory.swap_dir=" + testing::TempDir()})));
-    const Status missing = check_memory_settings(with({"memory.swap_dir=/no/such/folder"}));
+    EXPECT_TRUE(check_memory_settings(settings_with({})));
+    EXPECT_TRUE(check_memory_settings(settings_with({"memory.swap_dir=" + testing::TempDir()})));
+    const Status missing = check_memory_settings(settings_with({"memory.swap_dir=/no/such/folder"}));
     ASSERT_FALSE(missing);
     EXPECT_NE(missing.error().what.find("/no/such/folder"), std::string::npos);
-    EXPECT_FALSE(check_memory_settings(with({"memory.swap_dir=" FREETOKEN_SOURCE_DIR "/README.md"})));
+    EXPECT_FALSE(
+        check_memory_settings(settings_with({"memory.swap_dir=" FREETOKEN_SOURCE_DIR "/README.md"})));
 }
 
 TEST(PlanSettings, WhatHasNoEffectIsSaid) {
-    EXPECT_TRUE(memory_notes(with({})).empty());
-    EXPECT_EQ(memory_notes(with({"memory.gpu_vram_budget=5", "memory.gpu_expert_capacity=4"})).size(), 2u);
+    EXPECT_TRUE(memory_notes(settings_with({})).empty());
+    EXPECT_EQ(
+        memory_notes(settings_with({"memory.gpu_vram_budget=5", "memory.gpu_expert_capacity=4"})).size(), 2u);
 }
 
 }  // namespace

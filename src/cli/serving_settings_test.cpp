@@ -3,37 +3,30 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "cli/settings_for_test.h"
 
 namespace ft::cli {
 namespace {
 
-Settings with(const std::vector<std::string>& assignments) {
-    Sources sources;
-    sources.assignments = assignments;
-    auto settings = load_settings(sources);
-    EXPECT_TRUE(settings) << (settings ? "" : settings.error().sentence());
-    return settings ? std::move(*settings) : Settings();
-}
-
 TEST(ServingSettings, Defaults) {
-    const KvOptions kv = kv_options(with({}));
+    const KvOptions kv = kv_options(settings_with({}));
     EXPECT_EQ(kv.types.k, KvType::f16);
     EXPECT_EQ(kv.types.v, KvType::f16);
     EXPECT_EQ(kv.sliding_window, 0);
     EXPECT_EQ(kv.pool_tokens, 0);
     EXPECT_FALSE(kv.auto_evict || kv.overcommit || kv.prefix_cache_bytes);
-    const StepOptions one = step_options(with({}), 1), four = step_options(with({}), 4);
+    const StepOptions one = step_options(settings_with({}), 1), four = step_options(settings_with({}), 4);
     EXPECT_EQ(one.batch_size, 1);
     EXPECT_EQ(one.interactive_slots, 0);
     EXPECT_EQ(four.batch_size, 4);
     EXPECT_EQ(four.interactive_slots, 2);
     EXPECT_EQ(four.step_ms, 250);
-    EXPECT_TRUE(serving_notes(with({})).empty());
+    EXPECT_TRUE(serving_notes(settings_with({})).empty());
 }
 
 TEST(ServingSettings, TypesOfKeysAndValues) {
     const auto types = [](const std::vector<std::string>& assignments) {
-        const KvOptions kv = kv_options(with(assignments));
+        const KvOptions kv = kv_options(settings_with(assignments));
         return std::pair(kv.types.k, kv.types.v);
     };
     for (const char* word : {"int8", "q8_0", "fp8"})
@@ -46,30 +39,30 @@ TEST(ServingSettings, TypesOfKeysAndValues) {
 }
 
 TEST(ServingSettings, WhatTheUserShouldKnowIsSaid) {
-    const auto fp8 = serving_notes(with({"kv_cache.quant=fp8"}));
+    const auto fp8 = serving_notes(settings_with({"kv_cache.quant=fp8"}));
     ASSERT_EQ(fp8.size(), 1u);
     EXPECT_NE(fp8[0].find("fp8 is taken as int8"), std::string::npos);
     for (const char* lossy : {"kv_cache.sliding_window=64", "kv_cache.auto_evict=true"}) {
-        const auto notes = serving_notes(with({lossy}));
+        const auto notes = serving_notes(settings_with({lossy}));
         ASSERT_EQ(notes.size(), 1u);
         EXPECT_NE(notes[0].find("lossy"), std::string::npos);
     }
-    EXPECT_EQ(serving_notes(with({"inference.flash_attn=false"})).size(), 1u);
-    const auto sinks = serving_notes(with({"kv_cache.sink_tokens=8"}));
+    EXPECT_EQ(serving_notes(settings_with({"inference.flash_attn=false"})).size(), 1u);
+    const auto sinks = serving_notes(settings_with({"kv_cache.sink_tokens=8"}));
     ASSERT_EQ(sinks.size(), 1u);
     EXPECT_NE(sinks[0].find("kv_cache.sink_tokens changes nothing"), std::string::npos);
-    EXPECT_EQ(serving_notes(with({"kv_cache.sink_tokens=8", "kv_cache.sliding_window=64"})).size(), 1u);
-    const auto parked = serving_notes(with({"kv_cache.park_dir=" + testing::TempDir()}));
+    EXPECT_EQ(serving_notes(settings_with({"kv_cache.sink_tokens=8", "kv_cache.sliding_window=64"})).size(), 1u);
+    const auto parked = serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir()}));
     ASSERT_EQ(parked.size(), 1u);
     EXPECT_NE(parked[0].find("kv_cache.overcommit"), std::string::npos);
     EXPECT_TRUE(
-        serving_notes(with({"kv_cache.park_dir=" + testing::TempDir(), "kv_cache.overcommit=true"})).empty());
-    EXPECT_TRUE(serving_notes(with({"inference.flash_attn=true"})).empty());
+        serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir(), "kv_cache.overcommit=true"})).empty());
+    EXPECT_TRUE(serving_notes(settings_with({"inference.flash_attn=true"})).empty());
 }
 
 TEST(ServingSettings, WhatCannotWorkIsRefused) {
     const auto refusal = [](const std::vector<std::string>& assignments) {
-        const Status s = check_serving_settings(with(assignments));
+        const Status s = check_serving_settings(settings_with(assignments));
         return s ? std::string() : s.error().what;
     };
     EXPECT_EQ(refusal({}), "");

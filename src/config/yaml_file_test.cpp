@@ -5,7 +5,7 @@
 namespace ft {
 namespace {
 
-std::string refusal(std::string_view text) {
+std::string yaml_refusal(std::string_view text) {
     const Expected<YamlFile> file = parse_yaml(text, "c.yaml");
     return file ? "not refused" : file.error().what;
 }
@@ -67,36 +67,36 @@ TEST(YamlFile, SectionsThatAreNoMaps) {
 }
 
 TEST(YamlFile, RefusalsNameTheLine) {
-    EXPECT_NE(refusal("m:\n  k: \"8\n").find("not valid YAML"), std::string::npos);
-    EXPECT_NE(refusal("m:\n\tk: 8\n").find("c.yaml line 2: not valid YAML"), std::string::npos);
-    EXPECT_EQ(refusal("- a\n- b\n"), "c.yaml line 1: sections are expected here (`inference:`)");
-    EXPECT_EQ(refusal("just words\n"), "c.yaml line 1: sections are expected here (`inference:`)");
-    EXPECT_EQ(refusal("m:\n  k: &a 1\n"), "c.yaml line 2: anchors (&name) are not allowed in settings");
-    EXPECT_EQ(refusal("m:\n  k: !!int 1\n"), "c.yaml line 2: tags (!name) are not allowed in settings");
-    EXPECT_EQ(refusal("m:\n  [1]: 2\n"), "c.yaml line 2: the name of a setting is expected here");
-    EXPECT_EQ(refusal("m:\n  k: 1\n---\nm:\n  k: 2\n"), "c.yaml: holds more than one YAML document");
+    EXPECT_NE(yaml_refusal("m:\n  k: \"8\n").find("not valid YAML"), std::string::npos);
+    EXPECT_NE(yaml_refusal("m:\n\tk: 8\n").find("c.yaml line 2: not valid YAML"), std::string::npos);
+    EXPECT_EQ(yaml_refusal("- a\n- b\n"), "c.yaml line 1: sections are expected here (`inference:`)");
+    EXPECT_EQ(yaml_refusal("just words\n"), "c.yaml line 1: sections are expected here (`inference:`)");
+    EXPECT_EQ(yaml_refusal("m:\n  k: &a 1\n"), "c.yaml line 2: anchors (&name) are not allowed in settings");
+    EXPECT_EQ(yaml_refusal("m:\n  k: !!int 1\n"), "c.yaml line 2: tags (!name) are not allowed in settings");
+    EXPECT_EQ(yaml_refusal("m:\n  [1]: 2\n"), "c.yaml line 2: the name of a setting is expected here");
+    EXPECT_EQ(yaml_refusal("m:\n  k: 1\n---\nm:\n  k: 2\n"), "c.yaml: holds more than one YAML document");
 }
 
 TEST(YamlFile, QuotedTextsMustEnd) {
     const std::string open = "not valid YAML: the quotation mark is never closed";
     for (const char* text : {"m:\n  k: \"8\n", "m:\n  k: \"8", "m:\n  k: '8''\n", "m:\n  k: \"8\\\"\n",
                              "m:\n  k: \"8\n  l: \"9\"\n", "m:\n  k: \"8\nn:\n  l: \"9\"\n"})
-        EXPECT_NE(refusal(text), "not refused") << text;
-    EXPECT_EQ(refusal("m:\n  k: \"8\n"), "c.yaml line 2: " + open);
+        EXPECT_NE(yaml_refusal(text), "not refused") << text;
+    EXPECT_EQ(yaml_refusal("m:\n  k: \"8\n"), "c.yaml line 2: " + open);
     for (const char* text : {"m:\n  k: \"8\\\"\"\n", "m:\n  k: 'it''s'\n", "m: {k: \"用\", l: '\"'}\n",
                              "m:\n  k: \"two\n\n    lines\"\n", "\xEF\xBB\xBFm:\n  k: \"8\"\n"})
-        EXPECT_EQ(refusal(text), "not refused") << text;
+        EXPECT_EQ(yaml_refusal(text), "not refused") << text;
 }
 
 TEST(YamlFile, HostileTextsAreRefused) {
-    EXPECT_NE(refusal(std::string(100000, '[')), "not refused");
-    EXPECT_NE(refusal("m: " + std::string(100000, '{')), "not refused");
+    EXPECT_NE(yaml_refusal(std::string(100000, '[')), "not refused");
+    EXPECT_NE(yaml_refusal("m: " + std::string(100000, '{')), "not refused");
     std::string bomb = "a: &a [x,x,x,x,x,x,x,x]\n";
     for (char c = 'b'; c < 'z'; c++)
         bomb +=
             fmt::format("{0}: &{0} [*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1}]\n", c, static_cast<char>(c - 1));
-    EXPECT_EQ(refusal(bomb), "c.yaml line 1: anchors (&name) are not allowed in settings");
-    EXPECT_NE(refusal(std::string("m:\n  k: \0\x01\xff\n", 12)), "");
+    EXPECT_EQ(yaml_refusal(bomb), "c.yaml line 1: anchors (&name) are not allowed in settings");
+    EXPECT_NE(yaml_refusal(std::string("m:\n  k: \0\x01\xff\n", 12)), "");
 }
 
 TEST(ConfigFile, WhatCannotBeRead) {

@@ -13,14 +13,11 @@
 #include <set>
 #include <vector>
 
+#include "engine/golden_models.h"
 #include "tiers/plan.h"
 
 namespace ft {
 namespace {
-
-std::string golden(const std::string& name) {
-    return std::string(FREETOKEN_SOURCE_DIR) + "/tests/goldens/small/" + name + "/model.gguf";
-}
 
 std::unique_ptr<Engine> load(const std::string& name, int threads, int64_t chunk, int64_t n_ctx = 0) {
     LoadOptions options;
@@ -33,12 +30,6 @@ std::unique_ptr<Engine> load(const std::string& name, int threads, int64_t chunk
     return engine ? std::move(*engine) : nullptr;
 }
 
-std::vector<int32_t> some_ids(int n, int64_t n_vocab) {
-    std::vector<int32_t> ids;
-    for (int i = 0; i < n; i++) ids.push_back(static_cast<int32_t>((17 + i * 7919) % n_vocab));
-    return ids;
-}
-
 std::vector<float> all_logits(Engine& engine, const std::vector<int32_t>& ids) {
     std::vector<float> all;
     auto session = engine.new_session();
@@ -49,10 +40,6 @@ std::vector<float> all_logits(Engine& engine, const std::vector<int32_t>& ids) {
     });
     EXPECT_TRUE(fed);
     return all;
-}
-
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 class EveryKindOfModel : public testing::TestWithParam<const char*> {};
@@ -307,27 +294,6 @@ bool says(const Engine& engine, const std::string& words) {
         engine.notes(), [&](const std::string& note) { return note.find(words) != std::string::npos; });
 }
 
-TEST(Engine, FewerExpertsThanTheModelsOwnAreSaidAndMoreAreRefused) {
-    const auto own = load("qwen3moe-q4km", 1, 16, 64);
-    ASSERT_NE(own, nullptr);
-    EXPECT_FALSE(says(*own, "experts"));
-    LoadOptions options;
-    options.model_path = golden("qwen3moe-q4km");
-    options.threads = 1;
-    options.n_ctx = 64;
-    options.top_k_experts = 1;
-    const auto one = Engine::load(options);
-    ASSERT_TRUE(one);
-    EXPECT_TRUE(says(**one, "1 experts of each layer"));
-    const auto ids = some_ids(20, own->n_vocab());
-    EXPECT_FALSE(same_bits(all_logits(**one, ids), all_logits(*own, ids)));
-    options.top_k_experts = 1000;
-    const auto refused = Engine::load(options);
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().what.find("inference.top_k_experts is 1000"), std::string::npos);
-    EXPECT_FALSE(refused.error().remedy.empty());
-}
-
 // What the memory of keys and values cannot be is refused before weights are read, or said.
 TEST(Engine, SettingsOfTheCacheThatDoNotFitTheContextAreRefusedOrSaid) {
     LoadOptions options;
@@ -378,6 +344,33 @@ TEST(Engine, SettingsOfTheCacheThatDoNotFitTheContextAreRefusedOrSaid) {
     const auto plain = with([](KvOptions&) {});
     ASSERT_TRUE(plain);
     EXPECT_TRUE((*plain)->notes().empty());
+}
+
+TEST(Engine, FewerExpertsThanTheModelsOwnAreSaidAndMoreRefused) {
+    LoadOptions options = options_for(k_mixture);  // 8 of 32
+    for (const int64_t n : {0, 8}) {
+        options.top_k_experts = n;
+        const auto own = load(options);
+        ASSERT_NE(own, nullptr);
+        EXPECT_TRUE(own->notes().empty());
+    }
+    options.top_k_experts = 3;
+    const auto fewer = load(options);
+    ASSERT_NE(fewer, nullptr);
+    ASSERT_EQ(fewer->notes().size(), 1u);
+    EXPECT_NE(fewer->notes()[0].find("3 experts of each layer in place of the model's own 8"),
+              std::string::npos);
+    auto session = fewer->new_session();
+    ASSERT_TRUE(session);
+    (*session)->set_route_sink([](const Route& route) { EXPECT_EQ(route.experts.size(), 3u); });
+    EXPECT_TRUE((*session)->feed(some_ids(5, fewer->n_vocab())));
+
+    options.top_k_experts = 9;
+    const auto more = Engine::load(options);
+    ASSERT_FALSE(more);
+    EXPECT_NE(more.error().sentence().find("Choose 8 or less"), std::string::npos) << more.error().sentence();
+    options.model_path = golden("qwen3-f16");
+    EXPECT_FALSE(Engine::load(options)) << "a dense model has no experts to choose";
 }
 
 TEST(Engine, WhatIsRefusedBeforeTheWeightsReadsNone) {

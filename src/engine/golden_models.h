@@ -13,6 +13,9 @@
 
 namespace ft {
 
+// A mixture of enough experts to stream.
+inline constexpr const char* k_mixture = "qwen3moe-32x8";
+
 inline std::string golden(const std::string& name) {
     const std::string file = name.ends_with("-split") ? "model-00001-of-00002.gguf" : "model.gguf";
     return std::string(FREETOKEN_SOURCE_DIR) + "/tests/goldens/small/" + name + "/" + file;

@@ -11,8 +11,6 @@
 namespace ft {
 namespace {
 
-constexpr const char* k_model = "qwen3moe-32x8";
-
 struct Readings {
     uint64_t total = 16 * k_mib;
     std::atomic<uint64_t> available{0};
@@ -29,11 +27,11 @@ LoadOptions under_watch(LoadOptions options, const std::shared_ptr<Readings>& re
 }
 
 TEST(MemoryPressure, SlotsAreGivenBackWithoutATraceInTheBits) {
-    const auto whole = load(options_for(k_model));
+    const auto whole = load(options_for(k_mixture));
     ASSERT_NE(whole, nullptr);
     const auto expected = logits_of(*whole);
     const auto readings = std::make_shared<Readings>();
-    LoadOptions options = streaming_options(k_model, 0.9);
+    LoadOptions options = streaming_options(k_mixture, 0.9);
     readings->available = *options.ram_budget + 400 * k_kib;
     auto engine = load(under_watch(options, readings));
     ASSERT_NE(engine, nullptr);
@@ -63,7 +61,7 @@ TEST(MemoryPressure, WhereAllExpertsLieInRamNothingIsWatched) {
     const auto readings = std::make_shared<Readings>();
     readings->total = 64 * k_gib;
     readings->available = 48 * k_gib;
-    auto engine = load(under_watch(options_for(k_model), readings));
+    auto engine = load(under_watch(options_for(k_mixture), readings));
     ASSERT_NE(engine, nullptr);
     ASSERT_TRUE(engine->experts_resident());
     readings->available = 0;
@@ -74,7 +72,7 @@ TEST(MemoryPressure, WhereAllExpertsLieInRamNothingIsWatched) {
 }
 
 TEST(MemoryPressure, AReadingThatFailsChangesNothing) {
-    LoadOptions options = streaming_options(k_model, 0.5);
+    LoadOptions options = streaming_options(k_mixture, 0.5);
     options.memory_look_seconds = 0;
     const auto works = std::make_shared<bool>(true);
     options.read_memory = [=]() -> Expected<Ram> {

@@ -8,7 +8,6 @@
 namespace ft {
 namespace {
 
-constexpr const char* k_model = "qwen3moe-32x8";
 constexpr int k_prompt = 40, k_answer = 120;
 
 struct Both {
@@ -18,7 +17,7 @@ struct Both {
 };
 
 Both run_both(const std::string& policy, int n_prompt, double share) {
-    LoadOptions options = streaming_options(k_model, share);
+    LoadOptions options = streaming_options(k_mixture, share);
     options.expert_policy = policy;
     options.prefetch = false;
     auto engine = load(options);

@@ -187,8 +187,9 @@ INSTANTIATE_TEST_SUITE_P(Goldens, EveryMixture,
 class FileInUse : public testing::Test {
  protected:
     void SetUp() override {
-        std::filesystem::copy_file(golden(k_model), path_, std::filesystem::copy_options::overwrite_existing);
-        LoadOptions options = streaming_options(k_model, 0.0);
+        std::filesystem::copy_file(golden(k_mixture), path_,
+                                   std::filesystem::copy_options::overwrite_existing);
+        LoadOptions options = streaming_options(k_mixture, 0.0);
         options.model_path = path_;
         engine_ = load(options);
         ASSERT_NE(engine_, nullptr);
@@ -204,7 +205,6 @@ class FileInUse : public testing::Test {
         return failed ? "" : failed.error().what;
     }
 
-    static constexpr const char* k_model = "qwen3moe-32x8";
     std::string path_ = fmt::format("{}freetoken_in_use_{}.gguf", testing::TempDir(), ::getpid());
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<Session> session_;
@@ -225,7 +225,7 @@ TEST_F(FileInUse, WrittenTo) {
 }
 
 TEST_F(FileInUse, AnotherFileOfItsNameIsNotMixedIn) {
-    const auto whole = load(options_for(k_model));
+    const auto whole = load(options_for(k_mixture));
     ASSERT_NE(whole, nullptr);
     std::ofstream(path_ + ".new") << "another file";
     std::filesystem::rename(path_ + ".new", path_);

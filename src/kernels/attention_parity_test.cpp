@@ -102,25 +102,26 @@ bool same(const Result& a, const Result& b) {
     return same_bits(a.m, b.m) && same_bits(a.l, b.l) && n_different(a.o, b.o) == 0;
 }
 
-struct Shape {
+struct HeadDims {
     int dim_k, dim_v;
 };
 
 bool stores(KvType type, int dim) { return type == KvType::f16 || type == KvType::f32 || dim % 32 == 0; }
 
-AttendChunk chunk_of(KvType type_k, KvType type_v, const Stored& k, const Stored& v, Shape shape, int n_pos) {
+AttendChunk chunk_of(KvType type_k, KvType type_v, const Stored& k, const Stored& v, HeadDims shape,
+                     int n_pos) {
     return {type_k,   type_v,      k.bytes.data(), v.bytes.data(), k.stride,
             v.stride, shape.dim_k, shape.dim_v,    n_pos};
 }
 
 TEST(Attention, EveryTableGivesTheScalarBits) {
-    const Shape shapes[] = {{1, 1},   {7, 5},     {8, 8},    {20, 12},   {32, 96},  {64, 64},
-                            {80, 96}, {128, 128}, {300, 72}, {288, 160}, {576, 512}};
+    const HeadDims shapes[] = {{1, 1},   {7, 5},     {8, 8},    {20, 12},   {32, 96},  {64, 64},
+                               {80, 96}, {128, 128}, {300, 72}, {288, 160}, {576, 512}};
     for (const Kernels* table : tables_to_compare())
         for (const KvType type_k : k_types)
             for (const KvType type_v : {type_k, KvType::q8_0, KvType::q4_0})
                 for (const Values values : k_all_values)
-                    for (const Shape shape : shapes) {
+                    for (const HeadDims shape : shapes) {
                         if (!stores(type_k, shape.dim_k) || !stores(type_v, shape.dim_v)) continue;
                         for (const int n_pos : {1, 9, 33, 128}) {
                             if (n_pos > 33 && shape.dim_k > 128) continue;  // slow, and shows nothing more
@@ -144,8 +145,8 @@ TEST(Attention, QueriesTogetherGiveTheBitsOfEachAlone) {
         for (const KvType type : k_types)
             for (const Values values : k_all_values)
                 for (const int n_query : {1, 2, 3, 4, 5, 7, 8, 9}) {
-                    const Shape shape =
-                        type == KvType::f16 || type == KvType::f32 ? Shape{76, 84} : Shape{96, 160};
+                    const HeadDims shape =
+                        type == KvType::f16 || type == KvType::f32 ? HeadDims{76, 84} : HeadDims{96, 160};
                     const auto k = store_rows(type, 100, shape.dim_k, 0, values, 1);
                     const auto v = store_rows(type, 100, shape.dim_v, 6, values, 2);
                     const AttendChunk chunk = chunk_of(type, type, k, v, shape, 100);
@@ -164,7 +165,7 @@ TEST(Attention, QueriesTogetherGiveTheBitsOfEachAlone) {
 
 // What a query does not see might as well be anything.
 TEST(Attention, PositionsOutOfSightCannotBeSeen) {
-    const Shape shape{64, 64};
+    const HeadDims shape{64, 64};
     const Sight sight{4, 50, 80};
     for (const Kernels* table : tables_to_compare())
         for (const KvType type : k_types) {

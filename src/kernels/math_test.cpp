@@ -67,7 +67,7 @@ TEST_P(Math, IsAccurate) {
     EXPECT_GT(worst, 0.5) << "no result was looked at";
 }
 
-bool same(float a, float b) {
+bool same_float(float a, float b) {
     return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 
@@ -83,7 +83,7 @@ TEST_P(Math, VectorsGiveTheSameBits) {
     f.avx2(x.data(), static_cast<int64_t>(x.size()), out.data());
     int64_t n_wrong = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-        if (same(out[i], f.scalar(x[i]))) continue;
+        if (same_float(out[i], f.scalar(x[i]))) continue;
         if (++n_wrong < 5)
             ADD_FAILURE() << f.name << "(" << x[i] << "): " << out[i] << " and " << f.scalar(x[i]);
     }

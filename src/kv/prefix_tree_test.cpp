@@ -10,7 +10,7 @@
 namespace ft {
 namespace {
 
-constexpr KvShape k_shape = {.n_layer = 1, .n_head_kv = 1, .dim_k = 32, .dim_v = 32};
+constexpr KvShape k_tree_shape = {.n_layer = 1, .n_head_kv = 1, .dim_k = 32, .dim_v = 32};
 constexpr uint64_t k_plenty = uint64_t{1} << 40;
 
 std::vector<int32_t> ids_from(int32_t first, int64_t n) {
@@ -29,7 +29,7 @@ struct Fixture {
     PrefixTree tree;
 
     explicit Fixture(int64_t n_page, bool recurrent = false, PrefixBudget budget = {k_plenty, k_plenty})
-        : pool(std::move(*PagePool::create(k_shape, n_page))), tree(*pool, recurrent, budget) {}
+        : pool(std::move(*PagePool::create(k_tree_shape, n_page))), tree(*pool, recurrent, budget) {}
 
     // Pages of a sequence that held `ids` and ended.
     std::vector<int32_t> pages(int64_t n_ids) {

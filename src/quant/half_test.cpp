@@ -8,7 +8,7 @@
 namespace ft {
 namespace {
 
-constexpr float k_inf = std::numeric_limits<float>::infinity();
+constexpr float k_infinity = std::numeric_limits<float>::infinity();
 
 double half_value(int h) {
     const int exponent = h >> 10 & 31;
@@ -47,7 +47,7 @@ TEST(Half, RoundsToNearestAndTiesToEven) {
             const int sign_bit = negative ? 0x8000 : 0;
             ASSERT_EQ(float_to_half(sign * middle), sign_bit | (h % 2 == 0 ? h : h + 1)) << h;
             ASSERT_EQ(float_to_half(sign * std::nextafter(middle, 0.0f)), sign_bit | h) << h;
-            ASSERT_EQ(float_to_half(sign * std::nextafter(middle, k_inf)), sign_bit | (h + 1)) << h;
+            ASSERT_EQ(float_to_half(sign * std::nextafter(middle, k_infinity)), sign_bit | (h + 1)) << h;
         }
     }
 }
@@ -56,7 +56,7 @@ TEST(Half, TooLargeBecomesInfinityAndTooSmallZero) {
     EXPECT_EQ(float_to_half(std::nextafter(65520.0f, 0.0f)), 0x7bff);
     EXPECT_EQ(float_to_half(65520.0f), 0x7c00);
     EXPECT_EQ(float_to_half(-1e30f), 0xfc00);
-    EXPECT_EQ(float_to_half(-k_inf), 0xfc00);
+    EXPECT_EQ(float_to_half(-k_infinity), 0xfc00);
     EXPECT_EQ(float_to_half(0x1p-25f), 0x0000);
     EXPECT_EQ(float_to_half(-0x1p-149f), 0x8000);
     EXPECT_EQ(float_to_half(std::nextafter(0x1p-25f, 1.0f)), 0x0001);
@@ -79,7 +79,7 @@ TEST(Bf16, RoundsToNearestAndTiesToEven) {
         const auto middle = std::bit_cast<float>(static_cast<uint32_t>(b) << 16 | 0x8000u);
         ASSERT_EQ(float_to_bf16(middle), b % 2 == 0 ? b : b + 1) << b;
         ASSERT_EQ(float_to_bf16(std::nextafter(middle, 0.0f)), b) << b;
-        ASSERT_EQ(float_to_bf16(-std::nextafter(middle, k_inf)), 0x8000 | (b + 1)) << b;
+        ASSERT_EQ(float_to_bf16(-std::nextafter(middle, k_infinity)), 0x8000 | (b + 1)) << b;
     }
     EXPECT_EQ(float_to_bf16(std::numeric_limits<float>::max()), 0x7f80);
     EXPECT_EQ(float_to_bf16(1.0f), 0x3f80);

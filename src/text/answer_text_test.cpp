@@ -8,7 +8,7 @@ namespace ft {
 namespace {
 
 // A token for each byte.
-std::string shown(const std::vector<std::string>& stops, std::string_view bytes) {
+std::string shown_answer(const std::vector<std::string>& stops, std::string_view bytes) {
     const auto tokenizer = load_byte_bpe(byte_vocabulary(), "gpt-2");
     EXPECT_TRUE(tokenizer);
     AnswerText text(**tokenizer, false, stops);
@@ -22,11 +22,11 @@ std::string shown(const std::vector<std::string>& stops, std::string_view bytes)
 }
 
 TEST(AnswerText, StopTextsAreFoundAcrossTokensAndCharacters) {
-    EXPECT_EQ(shown({"\u505C\u6B62"}, "a\u505C\u505C\u6B62b"), "a\u505C|\u505C\u6B62");
-    EXPECT_EQ(shown({"END"}, "to the EN"), "to the EN");
-    EXPECT_EQ(shown({"END"}, "to the ENDS"), "to the |END");
-    EXPECT_EQ(shown({}, "a\xE4\xBD"), "a\uFFFD");
-    EXPECT_EQ(shown({"\uFFFD"}, "a\xE4\xBD"), "a|\uFFFD");  // only the end completes it
+    EXPECT_EQ(shown_answer({"\u505C\u6B62"}, "a\u505C\u505C\u6B62b"), "a\u505C|\u505C\u6B62");
+    EXPECT_EQ(shown_answer({"END"}, "to the EN"), "to the EN");
+    EXPECT_EQ(shown_answer({"END"}, "to the ENDS"), "to the |END");
+    EXPECT_EQ(shown_answer({}, "a\xE4\xBD"), "a\uFFFD");
+    EXPECT_EQ(shown_answer({"\uFFFD"}, "a\xE4\xBD"), "a|\uFFFD");  // only the end completes it
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace ft {
 namespace {
 
 // "[thinking]answer" for `text` cut into pieces of `step` bytes.
-std::string split(std::string_view text, size_t step, bool inside = false) {
+std::string split_in_steps(std::string_view text, size_t step, bool inside = false) {
     ThinkFilter filter(inside);
     std::string thinking, answer;
     const auto take = [&](const std::vector<Piece>& pieces) {
@@ -19,14 +19,16 @@ std::string split(std::string_view text, size_t step, bool inside = false) {
 
 TEST(ThinkFilter, TheSameForEveryCut) {
     for (size_t step = 1; step < 40; step++) {
-        EXPECT_EQ(split("<think>\nWell.\n</think>\n\nYes.", step), "[Well.\n]Yes.") << step;
-        EXPECT_EQ(split("\n<think></think>Yes.", step), "[]Yes.") << step;
-        EXPECT_EQ(split("Well.</think>Yes. </think>", step, true), "[Well.]Yes. </think>") << step;
-        EXPECT_EQ(split("  Plain <think>text</think>", step), "[]  Plain <think>text</think>") << step;
-        EXPECT_EQ(split("<thin", step), "[]<thin") << step;
-        EXPECT_EQ(split("<think>never </thi closed</thin", step), "[never </thi closed</thin]") << step;
-        EXPECT_EQ(split("", step), "[]") << step;
-        EXPECT_EQ(split(" \n", step), "[] \n") << step;
+        EXPECT_EQ(split_in_steps("<think>\nWell.\n</think>\n\nYes.", step), "[Well.\n]Yes.") << step;
+        EXPECT_EQ(split_in_steps("\n<think></think>Yes.", step), "[]Yes.") << step;
+        EXPECT_EQ(split_in_steps("Well.</think>Yes. </think>", step, true), "[Well.]Yes. </think>") << step;
+        EXPECT_EQ(split_in_steps("  Plain <think>text</think>", step), "[]  Plain <think>text</think>")
+            << step;
+        EXPECT_EQ(split_in_steps("<thin", step), "[]<thin") << step;
+        EXPECT_EQ(split_in_steps("<think>never </thi closed</thin", step), "[never </thi closed</thin]")
+            << step;
+        EXPECT_EQ(split_in_steps("", step), "[]") << step;
+        EXPECT_EQ(split_in_steps(" \n", step), "[] \n") << step;
     }
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "io/memory_file.h"
+#include "tiers/file_pattern_for_test.h"
 #include "tiers/guess_worth.h"
 
 namespace ft {
@@ -21,8 +22,6 @@ using ::testing::HasSubstr;
 constexpr int k_layers = 3, k_experts = 16;
 constexpr uint64_t k_sizes[] = {5000, 4097};  // of the two slices of an expert
 constexpr uint64_t k_stack_begin[] = {123, 300'001};
-
-std::byte byte_at(uint64_t i) { return static_cast<std::byte>(i * 31 + i / 251 + i / 65521); }
 
 // Every byte depends on its place; reads from `bad_from` on fail.
 class PatternFile final : public File {

@@ -16,6 +16,7 @@
 #include "io/blocks.h"
 #include "io/output_file.h"
 #include "tiers/expert_cache.h"
+#include "tiers/file_pattern_for_test.h"
 
 namespace ft {
 namespace {
@@ -23,10 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr int k_layers = 3, k_experts = 7;
-constexpr uint64_t k_slices[k_layers][2] = {{5000, 4097}, {5000, 4097}, {8192, 100}};
-
-char byte_at(uint64_t i) { return static_cast<char>(i * 31 + i / 251 + i / 65521); }
+constexpr int k_pack_layers = 3, k_pack_experts = 7;
+constexpr uint64_t k_slices[k_pack_layers][2] = {{5000, 4097}, {5000, 4097}, {8192, 100}};
 
 class ExpertPackTest : public ::testing::Test {
  protected:
@@ -42,7 +41,7 @@ class ExpertPackTest : public ::testing::Test {
     }
     void write_model(uint64_t bytes) {
         std::ofstream out(model_, std::ios::binary);
-        for (uint64_t i = 0; i < bytes; i++) out.put(byte_at(i));
+        for (uint64_t i = 0; i < bytes; i++) out.put(static_cast<char>(byte_at(i)));
         out.close();
         auto file = File::open(model_);
         ASSERT_TRUE(file);
@@ -54,8 +53,8 @@ class ExpertPackTest : public ::testing::Test {
     }
     ExpertRecords records() const {
         ExpertRecords all;
-        for (int layer = 0; layer < k_layers; layer++) {
-            ExpertLayer record{.size_class = layer == 2 ? 1 : 0, .n_expert = k_experts, .stacks = {}};
+        for (int layer = 0; layer < k_pack_layers; layer++) {
+            ExpertLayer record{.size_class = layer == 2 ? 1 : 0, .n_expert = k_pack_experts, .stacks = {}};
             for (int s = 0; s < 2; s++)
                 record.stacks.push_back({model_file_.get(), place(layer, 0, s), k_slices[layer][s]});
             all.push_back(record);
@@ -86,7 +85,7 @@ class ExpertPackTest : public ::testing::Test {
         auto cache = ExpertCache::create(pack.records(), std::vector<int64_t>{2, 2}, options);
         if (!cache && method == ReadMethod::io_uring) GTEST_SKIP() << cache.error().what;
         ASSERT_TRUE(cache);
-        for (int layer = 0; layer < k_layers; layer++) {
+        for (int layer = 0; layer < k_pack_layers; layer++) {
             (*cache)->begin_step();
             std::vector<Lease> ready;
             int n = 0;
@@ -95,14 +94,14 @@ class ExpertPackTest : public ::testing::Test {
                 for (const Lease& lease : ready) expect_bytes(lease, layer);
                 n += static_cast<int>(ready.size());
             } while ((*cache)->next(ready));
-            EXPECT_EQ(n, k_experts);
+            EXPECT_EQ(n, k_pack_experts);
             EXPECT_TRUE((*cache)->status());
         }
     }
     static void expect_bytes(const Lease& lease, int layer) {
         for (int s = 0; s < 2; s++)
             for (uint64_t i = 0; i < k_slices[layer][s]; i++)
-                ASSERT_EQ(static_cast<char>(lease.slice(s)[i]), byte_at(place(layer, lease.expert(), s) + i))
+                ASSERT_EQ(lease.slice(s)[i], byte_at(place(layer, lease.expert(), s) + i))
                     << layer << " " << lease.expert() << " " << s << " " << i;
     }
     static std::vector<std::string> names_in(const std::string& folder) {
@@ -124,7 +123,7 @@ TEST_F(ExpertPackTest, EveryExpertIsOneReadOfItsOwnBlocks) {
     for (const ReadMethod method : {ReadMethod::threads, ReadMethod::io_uring}) expect_all(pack, method);
     EXPECT_EQ(pack.n_mended(), 0u);
     for (const ExpertLayer& layer : pack.records())
-        for (int e = 0; e < k_experts; e++) EXPECT_EQ(layer.stacks[0].of(e) % k_file_block, 0u);
+        for (int e = 0; e < k_pack_experts; e++) EXPECT_EQ(layer.stacks[0].of(e) % k_file_block, 0u);
     EXPECT_EQ(names_in(folder_).size(), 1u);
 }
 
@@ -163,7 +162,7 @@ TEST_F(ExpertPackTest, ATableThatIsDamagedOrOfAnotherModelIsNotUsed) {
     EXPECT_THAT(why_not(), HasSubstr("No such file"));
     write();
     const uint64_t bytes = fs::file_size(path_);
-    for (const uint64_t at : {bytes - 1, bytes - 9, bytes - 8 * (k_layers * k_experts + 3)}) {
+    for (const uint64_t at : {bytes - 1, bytes - 9, bytes - 8 * (k_pack_layers * k_pack_experts + 3)}) {
         flip(at);
         EXPECT_THAT(why_not(), HasSubstr("damaged")) << at;
         flip(at);

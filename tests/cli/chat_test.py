@@ -55,6 +55,10 @@ class Terminal:
             self.read(0.1)
         return False
 
+    def ready(self):
+        """Reads until the chat waits for a line."""
+        return self.wait_for(r"(?:^|[\r\n])> $")
+
     def settle(self, seconds=0.7):
         while self.read(seconds):
             pass
@@ -72,8 +76,7 @@ class Chat(harness.Case):
     def start(self, *flags):
         terminal = Terminal("run", DEMO, "--temp", 0, *flags)
         self.addCleanup(lambda: (terminal.child.poll() is None and terminal.child.kill(), os.close(terminal.master)))
-        terminal.settle(1.0)
-        self.assertIsNone(terminal.child.poll(), terminal.text())
+        self.assertTrue(terminal.ready(), terminal.text())
         return terminal
 
     def test_help_lists_the_commands_and_exit_ends(self):
@@ -100,7 +103,7 @@ class Chat(harness.Case):
         for question in ("Hello there!", "What is a router?"):
             t.send(question + "\n")
             self.assertTrue(t.wait_for("tok/s"), t.text())
-            t.settle()
+            self.assertTrue(t.ready(), t.text())
         t.send("/stats\n")
         self.assertTrue(t.wait_for("(?i)seed"), t.text())
 
@@ -109,7 +112,7 @@ class Chat(harness.Case):
         t.send("Tell me a long story about everything.\n")
         t.settle(0.05)
         os.killpg(t.child.pid, signal.SIGINT)
-        t.settle()
+        self.assertTrue(t.ready(), t.text())
         self.assertIsNone(t.child.poll(), t.text())
         t.send("/exit\n")
         self.assertEqual(t.end(), 0)
@@ -120,7 +123,7 @@ class Chat(harness.Case):
         self.assertTrue(t.wait_for("(?i)context"), t.text())
         self.assertIn("96", t.text())
         t.send("/reset\n")
-        t.settle()
+        self.assertTrue(t.ready(), t.text())
         t.send("Hello there!\n")
         self.assertTrue(t.wait_for("tok/s"), t.text())
 
@@ -130,7 +133,7 @@ class Chat(harness.Case):
         for _ in range(12):
             t.send("What is a router, and what does it do?\n")
             self.assertTrue(t.wait_for("tok/s"), t.text())
-            t.settle(0.3)
+            self.assertTrue(t.ready(), t.text())
             said += t.text()
         self.assertRegex(said.replace("\r\n", " "), r"leaves out its (oldest turn|\d+ oldest turns) \(\d+ tokens\)")
         self.assertNotIn("does not fit", said)
@@ -139,10 +142,10 @@ class Chat(harness.Case):
         t = self.start("--max-tokens", 8)
         t.send("What is a router?\n")
         self.assertTrue(t.wait_for("tok/s"), t.text())
-        t.settle()
+        self.assertTrue(t.ready(), t.text())
         t.send("/reset\n")
         self.assertTrue(t.wait_for("A new conversation begins"), t.text())
-        t.settle()
+        self.assertTrue(t.ready(), t.text())
         t.send("/stats\n")
         self.assertTrue(t.wait_for("context +0 of"), t.text())
 
@@ -153,7 +156,7 @@ class Chat(harness.Case):
         self.assertNotIn("tok/s", t.text())
         t.send("\r")
         self.assertTrue(t.wait_for("tok/s"), t.text())
-        t.settle()
+        self.assertTrue(t.ready(), t.text())
         self.assertEqual(t.text().count("tok/s"), 2, t.text())  # of one answer: prompt and answer
 
     def test_the_terminal_is_given_back_when_the_chat_is_ended(self):
@@ -171,10 +174,10 @@ class Chat(harness.Case):
             for line in before:
                 t.send(line + "\n")
                 self.assertTrue(t.wait_for("tok/s|Saved|Loaded"), t.text())
-                t.settle()
+                self.assertTrue(t.ready(), t.text())
             t.send("What is a router?\n")
             self.assertTrue(t.wait_for("tok/s"), t.text())
-            t.settle()
+            self.assertTrue(t.ready(), t.text())
             answers.append(re.findall(r"\w+", t.text().split("What is a router?")[-1].split("[stats]")[0]))
             t.send("/exit\n")
             self.assertEqual(t.end(), 0)
@@ -205,10 +208,10 @@ class Chat(harness.Case):
         for _ in range(2):
             t.send("What is a router?\n")
             self.assertTrue(t.wait_for("tok/s"), t.text())
-            t.settle()
+            self.assertTrue(t.ready(), t.text())
             answers.append(re.search(r"(The .{20})", t.text(), re.S).group(1))
             t.send("/reset\n")
-            t.settle()
+            self.assertTrue(t.ready(), t.text())
         self.assertEqual(answers[0], answers[1])
 
 

@@ -60,11 +60,15 @@ def ask(prompt, *flags, model=DEMO, **more):
     return run("run", model, "-p", prompt, *flags, **more)
 
 
-def small_models():
-    """The case folders of goldens/small -> (name, file to open, case.json)"""
-    for folder in sorted(SMALL.iterdir()):
+def models_in(goldens):
+    """The case folders in a folder -> (name, file to open, case.json)"""
+    for folder in sorted(goldens.iterdir()):
         case = json.loads((folder / "case.json").read_text())
         yield folder.name, folder / case["files"][0], case
+
+
+def small_models():
+    return models_in(SMALL)
 
 
 def write_gguf(path, architecture, tensors, metadata=()):

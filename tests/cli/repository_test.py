@@ -133,6 +133,47 @@ class Scripts(harness.Case):
         for package in self.install(dict(os.environ), "--list", "tests")[1].split():
             self.assertNotIn(package, build.split())
 
+    def clone(self, name, **programs):
+        """A folder with scripts/run, a built program that prints its words, and the bundled model -> (folder, environment)"""
+        top = self.folder / name
+        for path, text in (("scripts/install-packages", "#!/bin/sh\n"), ("CMakeLists.txt", ""), ("CMakePresets.json", ""),
+                           ("src/a.cpp", ""), ("cmake/a.cmake", ""), ("models/freetoken-demo-q4_k_m.gguf", ""),
+                           ("build/release/freetoken", "#!/bin/sh\nprintf '%s|' \"$@\"\nexit 7\n"),
+                           ("build/release/scripts-run.stamp", "")):
+            (top / path).parent.mkdir(parents=True, exist_ok=True)
+            (top / path).write_text(text)
+            (top / path).chmod(0o755)
+        shutil.copy(TOP / "scripts/run", top / "scripts/run")
+        env = self.bin_folder(name + "-bin", cmake="echo cmake: no such generator; exit 1", **programs)
+        return top, {"PATH": env["PATH"] + ":" + os.environ["PATH"]}
+
+    def test_words_after_run_go_to_the_program(self):
+        top, env = self.clone("a clone")
+        link = self.path("run-link")
+        os.symlink(top / "scripts/run", link)
+        for script in (top / "scripts/run", link):
+            self.assertEqual(call("/bin/bash", script, "show", "a file.gguf", env=env), (7, "show|a file.gguf|", ""))
+
+    def test_without_words_and_terminal_run_asks_its_question(self):
+        top, env = self.clone("question")
+        rc, out, err = call("/bin/bash", top / "scripts/run", env=env)
+        self.assertEqual(out, "run|%s|-p|What is FreeToken?|--temp|0|--repeat-penalty|1|" % (top / "models/freetoken-demo-q4_k_m.gguf"))
+        self.assertEqual((rc, err), (7, "Question: What is FreeToken?\n"))
+        (top / "models/freetoken-demo-q4_k_m.gguf").unlink()
+        rc, out, err = call("/bin/bash", top / "scripts/run", env=env)
+        self.assertEqual((rc, out), (2, ""))
+        self.assertRegex(err, r"^scripts/run: the bundled model is missing: .*git checkout")
+
+    def test_a_build_that_fails_ends_in_a_sentence_and_is_tried_again(self):
+        top, env = self.clone("failing")
+        later = (top / "build/release/scripts-run.stamp").stat().st_mtime + 2
+        os.utime(top / "src/a.cpp", (later, later))
+        for _ in range(2):
+            rc, out, err = call("/bin/bash", top / "scripts/run", "show", env=env)
+            self.assertEqual((rc, out), (2, ""))
+            self.assertIn("cmake: no such generator", err)
+            self.assertRegex(err.splitlines()[-1], r"^scripts/run: the build could not be prepared; see the message above\.")
+
     def test_unknown_words_are_refused(self):
         for script, words in (("install-packages", ["bild"]), ("install-packages", []), ("test", ["--al"])):
             rc, out, err = call("/bin/bash", TOP / "scripts" / script, *words)

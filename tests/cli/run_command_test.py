@@ -121,11 +121,11 @@ class RunCommand(harness.Case):
         self.refused(ask("x", "--template", broken), "broken.jinja")
 
     def test_the_context_ends_the_answer(self):
-        r = self.good(ask("The expert", "--raw", "--temp", 1.5, "--seed", 3, "--ctx", 24, "--json"))
+        r = self.good(ask("The expert", "--raw", "--temp", 1.5, "--seed", 3, "--ctx", 24, "--ignore-eos", "--json"))
         got = r.json()
-        if got["finish_reason"] == "length":
-            self.assertEqual(got["timings"]["prompt_n"] + got["timings"]["predicted_n"], 24, r.err)
-            self.assertIn("--ctx", r.err)
+        self.assertEqual(got["finish_reason"], "length")
+        self.assertEqual(got["timings"]["prompt_n"] + got["timings"]["predicted_n"], 24, r.err)
+        self.assertIn("--ctx", r.err)
 
     def test_text_of_any_kind(self):
         for prompt in ("用一句话解释什么是混合专家模型。", "👩‍💻 \x00", "%s {{ x }} <|im_start|>"):

@@ -64,6 +64,8 @@ class Usage(harness.Case):
         self.assertEqual(len(hashes), 1)
         only = self.good(run("bench", MODEL, "--pp", 0, "--tg", 4, "--depth", 8, "--warm", 2, "--reps", 1, "--json")).json()
         self.assertEqual((only["timings"]["prompt_n"], only["timings"]["predicted_n"]), (0, 4))
+        short = self.good(run("bench", DEMO, "--pp", 0, "--tg", 900, "--limit", 0.02, "--reps", 1, "--json")).json()
+        self.assertTrue(0 < short["timings"]["predicted_n"] < 900, short)
         text = self.good(run("bench", MODEL, "--pp", 8, "--tg", 0, "--reps", 1)).text
         self.assertRegex(text, r"peak memory \d+ MiB \(now \d+, and \d+ of mapped files\)")
         resident = only["resident_bytes"]

@@ -50,7 +50,7 @@ struct Case {
     }
 };
 
-constexpr int64_t k_lengths[] = {1, 40, 64, 128, 256, 320, 576, 768};
+constexpr int64_t k_row_lengths[] = {1, 40, 64, 128, 256, 320, 576, 768};
 
 // Rule 1.1 written the other way round: lane by lane, weights from one dequantisation of the whole row.
 float plain_dot(const std::vector<float>& w, const float* x) {
@@ -69,7 +69,7 @@ float plain_dot(const std::vector<float>& w, const float* x) {
 
 TEST(ReferenceMatmul, IsRule1OverTheDequantisedRow) {
     for (const TypeInfo& info : all_types()) {
-        for (const int64_t n : k_lengths) {
+        for (const int64_t n : k_row_lengths) {
             if (n % info.block_values != 0) continue;
             const Case c(info, 3, n, 2);
             const std::vector<float> result = c.multiply(ActKind::f32, matmul_reference);
@@ -87,7 +87,7 @@ TEST(ReferenceMatmul, IsRule1OverTheDequantisedRow) {
 TEST(ReferenceMatmul, WithFmaInstructionsTheBitsAreTheSame) {
     if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "this processor has no FMA";
     for (const TypeInfo& info : all_types()) {
-        for (const int64_t n : k_lengths) {
+        for (const int64_t n : k_row_lengths) {
             if (n % info.block_values != 0) continue;
             const Case c(info, 5, n, 3);
             const std::vector<float> plain = c.multiply(ActKind::f32, matmul_reference);
@@ -100,7 +100,7 @@ TEST(ReferenceMatmul, WithFmaInstructionsTheBitsAreTheSame) {
 
 TEST(ScalarMatmul, EveryRowAndTokenIsTheTypesDot) {
     for (const TypeInfo& info : all_types()) {
-        for (const int64_t n : k_lengths) {
+        for (const int64_t n : k_row_lengths) {
             if (n % info.block_values != 0 || (n % 32 != 0 && info.activations != ActKind::f32)) continue;
             const Case c(info, 3, n, 2);
             const std::vector<float> result = c.multiply(info.activations, matmul_scalar);

@@ -16,7 +16,7 @@ RenderOptions at_fixed_time() {
     return options;
 }
 
-Expected<std::string> render(const std::string& source, const Json& context) {
+Expected<std::string> render_now(const std::string& source, const Json& context) {
     const Expected<ChatTemplate> parsed = ChatTemplate::parse(source);
     if (!parsed) return parsed.error();
     return parsed->render(context, at_fixed_time());
@@ -30,7 +30,7 @@ TEST(JinjaLanguage, EveryCaseGivesTheReferencesTextOrFails) {
         const Json c = Json::parse(line);
         const std::string source = c.at("template");
         SCOPED_TRACE(c.at("group").get<std::string>() + ": " + source);
-        const auto text = render(source, c.value("context", Json::object()));
+        const auto text = render_now(source, c.value("context", Json::object()));
         if (c.contains("error")) {
             EXPECT_FALSE(text) << "gave: " << *text;
         } else {
@@ -74,7 +74,7 @@ TEST(JinjaLanguage, ErrorsSayWhatAndOnWhichLine) {
     };
     for (const Row& row : rows) {
         SCOPED_TRACE(row.source);
-        const auto text = render(row.source, {{"d", Json::object()}});
+        const auto text = render_now(row.source, {{"d", Json::object()}});
         ASSERT_FALSE(text) << *text;
         EXPECT_TRUE(text.error().what.starts_with(row.message)) << text.error().what;
         EXPECT_EQ(text.error().code, Code::invalid);
@@ -86,7 +86,7 @@ TEST(JinjaLanguage, NothingOfTheInsideCanBeReached) {
          {"{{ ''|attr('__class__') }}", "{{ ''['__class__'] }}", "{{ raise_exception.__globals__ }}",
           "{{ range.__init__ }}{{ namespace.__call__ }}", "{{ d.__dict__ }}", "{{ d['__class__'] }}",
           "{{ ns.__init__ }}{{ ns._x }}", "{{ [1]|map(attribute='__class__')|join }}"}) {
-        const auto text = render(std::string("{% set ns = namespace() %}") + source, {{"d", {{"a", 1}}}});
+        const auto text = render_now(std::string("{% set ns = namespace() %}") + source, {{"d", {{"a", 1}}}});
         ASSERT_TRUE(text) << source << ": " << text.error().what;
         EXPECT_EQ(*text, "") << source;
     }

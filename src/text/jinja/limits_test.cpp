@@ -14,7 +14,7 @@ std::string times(const std::string& text, int n) {
     return out;
 }
 
-Expected<std::string> render(const std::string& source, const RenderOptions& options = {}) {
+Expected<std::string> render_within(const std::string& source, const RenderOptions& options = {}) {
     const Expected<ChatTemplate> parsed = ChatTemplate::parse(source);
     if (!parsed) return parsed.error();
     return parsed->render({{"one", Json::array({1})}}, options);
@@ -22,7 +22,7 @@ Expected<std::string> render(const std::string& source, const RenderOptions& opt
 
 void expect_error(const std::string& source, const std::string& part, const RenderOptions& options = {}) {
     SCOPED_TRACE(source.substr(0, 160));
-    const auto text = render(source, options);
+    const auto text = render_within(source, options);
     ASSERT_FALSE(text) << "gave " << text->size() << " bytes";
     EXPECT_NE(text.error().what.find(part), std::string::npos) << text.error().what;
 }
@@ -96,7 +96,7 @@ TEST(JinjaLimits, DepthOfValues) {
     const std::string deep =
         "{% set ns = namespace(a=[], b=[]) %}{% for i in range(50000) %}{% set ns.a = [ns.a] %}{% endfor %}";
     const auto dropped =
-        render(deep + "dropped");  // also without a word: the list's end must not unwind the stack
+        render_within(deep + "dropped");  // also without a word: the list's end must not unwind the stack
     ASSERT_TRUE(dropped) << dropped.error().what;
     EXPECT_EQ(*dropped, "dropped");
     expect_error(deep + "{{ ns.a }}", "nested deeper");
@@ -147,7 +147,7 @@ TEST(JinjaLimits, DepthOfSource) {
     expect_error(times("{{", 300000), "nested deeper");
     expect_error(times("{#", 300000), "Missing end of comment");
     // The allowed depth renders.
-    const auto text = render("{{ " + times("(", 190) + "1" + times(")", 190) + " }}");
+    const auto text = render_within("{{ " + times("(", 190) + "1" + times(")", 190) + " }}");
     ASSERT_TRUE(text) << text.error().what;
     EXPECT_EQ(*text, "1");
 }
@@ -166,7 +166,7 @@ TEST(JinjaLimits, LongRowsAreNoDepth) {
         {"{{ " + times("'a' ", 50000) + " }}", times("a", 50000)},
     };
     for (const auto& [source, expected] : rows) {
-        const auto text = render(source);
+        const auto text = render_within(source);
         ASSERT_TRUE(text) << source.substr(0, 40) << text.error().what;
         EXPECT_EQ(*text, expected);
     }
@@ -176,11 +176,11 @@ TEST(JinjaLimits, LongRowsAreNoDepth) {
 TEST(JinjaLimits, CanBeSetLower) {
     RenderOptions options;
     options.limits.nodes = 50;
-    EXPECT_FALSE(render("{% for i in range(100) %}x{% endfor %}", options));
-    EXPECT_TRUE(render("{% for i in range(10) %}x{% endfor %}", options));
+    EXPECT_FALSE(render_within("{% for i in range(100) %}x{% endfor %}", options));
+    EXPECT_TRUE(render_within("{% for i in range(10) %}x{% endfor %}", options));
     options.limits.string_bytes = 10;
-    EXPECT_FALSE(render("12345678901", options));
-    EXPECT_TRUE(render("1234567890", options));
+    EXPECT_FALSE(render_within("12345678901", options));
+    EXPECT_TRUE(render_within("1234567890", options));
 }
 
 }  // namespace

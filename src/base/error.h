@@ -19,6 +19,7 @@ enum class Code {
     invalid,      // the user's input: a flag, a key, a file's content
     not_found,    // a file, a tensor, a name
     truncated,    // a file that ends before its data does
+    damaged,      // a file whose content turns out wrong while it is used
     unsupported,  // understood, but not something this program does
     too_large,    // does not fit in memory, in the context, in a limit
     io,           // the system refused a read or a write

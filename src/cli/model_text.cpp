@@ -11,11 +11,17 @@ namespace ft::cli {
 
 namespace {
 
+// As the user named it: "--template", else with the key.
+std::string template_origin(const Settings& settings) {
+    const std::string& origin = settings.origin("model.template");
+    return origin == "--template" ? origin : fmt::format("model.template ({})", origin);
+}
+
 Expected<ChatTemplate> load_template(const Settings& settings, const Gguf& file, const std::string& model) {
     if (settings.has("model.template")) {
         const std::string& path = settings.text("model.template");
         Expected<std::string> source = read_text(path, k_largest_template_bytes);
-        if (!source) return source.error().within("--template");
+        if (!source) return source.error().within(template_origin(settings));
         Expected<ChatTemplate> parsed = ChatTemplate::parse(*source);
         if (!parsed) return parsed.error().within(fmt::format("template file {}", path));
         return parsed;

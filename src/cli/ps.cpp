@@ -59,6 +59,8 @@ Expected<int> list(bool json) {
              {"tokens_per_second", s.tokens_per_second},
              {"generating", s.generating}});
     }
+    if (!programs.empty())
+        text += "TOK/S: tokens of answers by the time in which they were written, over the last minute.\n";
     write_out(json ? json_text(rows, 2) : printable_lines(text));
     if (Status s = finish_output(); !s) return s.error();
     return 0;

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -14,7 +15,10 @@
 #include "cli/load_engine.h"
 #include "cli/model_text.h"
 #include "cli/scheduler_settings.h"
+#include "cli/serve_access.h"
+#include "cli/serving_settings.h"
 #include "cli/start_lines.h"
+#include "device/cpu.h"
 #include "gguf/gguf.h"
 #include "gguf/summary.h"
 #include "http/http_server.h"
@@ -28,6 +32,7 @@ namespace {
 
 constexpr Seconds k_look_at_signals = 0.2;  // between two looks at what else may have ended the server
 constexpr Seconds k_last_writes = 3;        // for what is answered but not yet sent
+constexpr Seconds k_last_lines = 1;         // for what is logged but not yet written
 
 // SIGTERM and SIGINT end the server, SIGHUP reads its keys again. All threads leave them to the main one,
 // which takes them one by one.
@@ -38,6 +43,13 @@ class ServerSignals {
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set_, signal);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     }
+    // What came late changes nothing any more; what comes from here on ends the program, whatever it waits for.
+    ~ServerSignals() {
+        while (next(0) != 0) continue;
+        pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+    }
+    ServerSignals(const ServerSignals&) = delete;
+    ServerSignals& operator=(const ServerSignals&) = delete;
     // The next one; 0 where none came in so many seconds.
     int next(Seconds most) const {
         const timespec time{0, static_cast<long>(most * 1e9)};
@@ -48,22 +60,6 @@ class ServerSignals {
  private:
     sigset_t set_{};
 };
-
-bool is_this_machine(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-Status check_access(const Settings& settings) {
-    const std::string& host = settings.text("server.host");
-    if (is_this_machine(host) || settings.has("server.api_keys_file") ||
-        settings.boolean("server.allow_without_keys"))
-        return {};
-    return Error{
-        Code::invalid,
-        fmt::format("server.host: {} is open to other machines, and no key is needed", printable(host)),
-        "Name a file of keys by server.api_keys_file, or set server.allow_without_keys: true where "
-        "everybody who reaches the port may use the model."};
-}
 
 std::string served_name(const Settings& settings, const std::string& path) {
     if (settings.has("model.served_model_name")) return settings.text("model.served_model_name");
@@ -96,7 +92,7 @@ Expected<ServedModelInfo> model_info(std::string name, const std::string& path) 
                            .thinking = text.find("<think>") != std::string::npos};
 }
 
-HttpOptions http_options(const Settings& settings) {
+HttpOptions http_options(const Settings& settings, std::shared_ptr<ByteRoom> room) {
     const auto seconds = [&](const char* name) { return static_cast<Seconds>(settings.integer(name)); };
     const auto bytes = [&](const char* name, uint64_t unit) {
         return static_cast<uint64_t>(settings.integer(name)) * unit;
@@ -110,7 +106,8 @@ HttpOptions http_options(const Settings& settings) {
             .header_seconds = seconds("server.header_timeout"),
             .body_seconds = seconds("server.body_timeout"),
             .write_seconds = seconds("server.write_timeout"),
-            .quiet_seconds = seconds("server.ping_seconds")};
+            .quiet_seconds = seconds("server.ping_seconds"),
+            .room = std::move(room)};
 }
 
 std::string kv_type_word(KvType type) {
@@ -147,7 +144,8 @@ void say_start(const ModelChoice& choice, const Engine& engine) {
 // A running server: what it is made of, in the order in which the parts need each other.
 struct Serving {
     const ModelChoice& choice;
-    ServerSignals& signals;
+    const ServerSignals& signals;
+    const std::shared_ptr<ByteRoom> room;  // of requests
     ModelText text;
     std::unique_ptr<ApiKeys> keys;
     EngineThread engine;
@@ -168,6 +166,7 @@ void Serving::load() {
     LoadOptions load = load_options(choice);
     load.steps.batch_size = options.batch_size;  // what the plan makes room for
     load.kv.pool_tokens = options.pool_tokens;
+    load.request_bytes = room->most();
     engine.start(
         [load](const EngineThread::Progress& progress) mutable {
             load.progress = progress;
@@ -177,19 +176,24 @@ void Serving::load() {
         [this](const Engine& loaded) {
             say_start(choice, loaded);
             log("serve", "listening on {}", http->address());
+            finish_log(k_last_lines);  // whoever waits for /health finds the lines in the log
         });
 }
 
 void Serving::reload_keys() {
     if (const Status read = keys->reload(); !read)
         log("warn", "the keys stay as they were: {}", read.error().sentence());
-    else log("serve", "{} keys are in force", keys->size());
+    else log("serve", "{} in force", keys->size() == 1 ? "1 key is" : fmt::format("{} keys are", keys->size()));
 }
 
 // Running answers may end, for a while; a second signal ends the wait.
 void Serving::end() {
-    log("serve", "stopping: answers under way may take {} s",
-        choice.settings.integer("server.drain_timeout"));
+    const size_t n = service->under_way();
+    if (n == 0) log("serve", "stopping: no request is under way");
+    else
+        log("serve", "stopping: {} under way may take {} s",
+            n == 1 ? "the request" : fmt::format("{} requests", n),
+            choice.settings.integer("server.drain_timeout"));
     http->end_keep_alive();
     std::atomic<bool> drained{false};
     std::thread drain([&] {
@@ -211,7 +215,10 @@ Expected<int> Serving::run() {
         if (signal == SIGHUP) reload_keys();
         if (signal != SIGTERM && signal != SIGINT) continue;
         // Reading a model cannot be called off; nothing is lost by ending in the middle of it.
-        if (engine.state() == EngineThread::State::loading) std::_Exit(0);
+        if (engine.state() == EngineThread::State::loading) {
+            finish_log(k_last_lines);
+            std::_Exit(0);
+        }
         end();
         break;
     }
@@ -219,32 +226,52 @@ Expected<int> Serving::run() {
     engine.stop();
     http.reset();
     if (const std::optional<Error> failure = engine.failure()) return *failure;
+    log("serve", "stopped");
     return 0;
 }
 
-Expected<int> serve(const ModelChoice& choice) {
-    ServerSignals signals;
+// A profile names a context for models that have it; of another it takes what there is.
+void fit_profile(ModelChoice& choice, int64_t trained_context) {
+    const std::string& origin = choice.settings.origin("kv_cache.max_context");
+    if (!origin.starts_with("--profile") || trained_context <= 0 || choice.n_ctx <= trained_context) return;
+    log("kv", "{} asks for a context of {} tokens, but the model was made for {}, which it gets", origin,
+        choice.n_ctx, trained_context);
+    choice.n_ctx = trained_context;
+}
+
+ServiceOptions service_options(const Settings& settings, const ServedModelInfo& info, bool local_only) {
+    return {.info = info,
+            .fingerprint = fmt::format("freetoken-{}", FREETOKEN_VERSION),
+            .version = FREETOKEN_VERSION,
+            .max_waiting = static_cast<size_t>(settings.integer("server.max_waiting")),
+            .cors_origins = settings.list("server.cors_origins"),
+            .local_only = local_only,
+            .host_names = settings.list("server.host_names"),
+            .block_tokens = k_kv_block};
+}
+
+Expected<int> serve(ModelChoice choice) {
+    const ServerSignals signals;
     const Settings& settings = choice.settings;
-    if (Status allowed = check_access(settings); !allowed) return allowed.error();
+    const Expected<bool> local_only = serves_this_machine_alone(settings);
+    if (!local_only) return local_only.error();
     Expected<std::unique_ptr<ApiKeys>> keys =
         ApiKeys::load(settings.has("server.api_keys_file") ? settings.text("server.api_keys_file") : "");
     if (!keys) return keys.error();
+    const Expected<Ram> ram = read_ram();
+    if (!ram) return ram.error();
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
     const Expected<ServedModelInfo> info = model_info(served_name(settings, choice.path), choice.path);
     if (!info) return info.error();
-    Serving serving{choice, signals, std::move(*text), std::move(*keys), {}, nullptr, nullptr};
+    fit_profile(choice, info->trained_context);
+    const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));
+    Serving serving{choice, signals, room, std::move(*text), std::move(*keys), {}, nullptr, nullptr};
     serving.service = std::make_unique<Service>(
-        ServiceOptions{.info = *info,
-                       .fingerprint = fmt::format("freetoken-{}", FREETOKEN_VERSION),
-                       .version = FREETOKEN_VERSION,
-                       .max_waiting = static_cast<size_t>(settings.integer("server.max_waiting")),
-                       .cors_origins = settings.list("server.cors_origins"),
-                       .block_tokens = k_kv_block},
-        serving.engine, *serving.keys, *serving.text.tokenizer,
+        service_options(settings, *info, *local_only), serving.engine, *serving.keys, *serving.text.tokenizer,
         serving.text.chat_template ? &*serving.text.chat_template : nullptr, serving.text.defaults);
     Expected<std::unique_ptr<HttpServer>> http =
-        HttpServer::listen(http_options(settings), serving.service->callbacks());
+        HttpServer::listen(http_options(settings, room), serving.service->callbacks());
     if (!http) return http.error();
     serving.http = std::move(*http);
     serving.service->watch(*serving.http);
@@ -256,7 +283,12 @@ Expected<int> serve(const ModelChoice& choice) {
 
 Action define_serve(CLI::App& app) {
     const auto flags = add_model_flags(app, Use::serving, ModelArgument::either);
-    return [=] { return with_model(*flags, &serve); };
+    return [=] {
+        log_by_thread(STDERR_FILENO);  // a server goes on where nobody reads its log
+        Expected<int> outcome = with_model(*flags, &serve);
+        finish_log(k_last_lines);
+        return outcome;
+    };
 }
 
 }  // namespace ft::cli

@@ -25,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using StatusJson = nlohmann::json;
 
-constexpr size_t k_history = 60;  // seconds
 constexpr int k_idle_after = 3;   // seconds without a token
 constexpr auto k_period = std::chrono::seconds(1);
 constexpr size_t k_most_bytes = 64 * 1024;
@@ -185,15 +184,13 @@ void StatusFile::sample() {
     const uint64_t before = status_.generated_tokens;
     status_.prompt_tokens = activity_->prompt_tokens.load(std::memory_order_relaxed);
     status_.generated_tokens = activity_->generated_tokens.load(std::memory_order_relaxed);
+    const uint64_t us = activity_->generating_us.load(std::memory_order_relaxed);
     const uint64_t now = status_.generated_tokens - before;
     idle_seconds_ = now > 0 ? 0 : idle_seconds_ + 1;
     status_.generating = status_.generated_tokens > 0 && idle_seconds_ < k_idle_after;
-    if (!status_.generating) return;
-    history_.push_back(now);
-    if (history_.size() > k_history) history_.erase(history_.begin());
-    uint64_t sum = 0;
-    for (const uint64_t n : history_) sum += n;
-    status_.tokens_per_second = static_cast<double>(sum) / static_cast<double>(history_.size());
+    rate_.add(now, static_cast<double>(us - generating_us_) / 1e6);
+    generating_us_ = us;
+    status_.tokens_per_second = rate_.per_second();
 }
 
 // Beside its name first, then renamed, so that a reader never sees half of it.

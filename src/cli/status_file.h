@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/token_rate.h"
 #include "engine/engine.h"
 
 namespace ft::cli {
@@ -23,7 +24,7 @@ struct RunStatus {
     uint64_t ram_margin = 0;                   // bytes of RAM that others are to keep
     int64_t n_experts = 0, ram_slots = 0, on_drive = 0;
     uint64_t prompt_tokens = 0, generated_tokens = 0;
-    double tokens_per_second = 0;  // generated, over the last minute in which it generated
+    double tokens_per_second = 0;  // of the last minute: generated, by the time of their steps
     bool generating = false;       // a token within the last seconds
 };
 
@@ -56,7 +57,8 @@ class StatusFile {
     const std::string folder_;
     RunStatus status_;
     const std::shared_ptr<const EngineActivity> activity_;
-    std::vector<uint64_t> history_;  // generated tokens, one entry a second in which some were
+    TokenRate rate_;
+    uint64_t generating_us_ = 0;  // at the last look
     int idle_seconds_ = 0;
     std::jthread thread_;
 };

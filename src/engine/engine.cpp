@@ -227,6 +227,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.window = options.kv.sliding_window;
     settings.sinks = options.kv.sink_tokens;
     settings.endless = options.kv.auto_evict;
+    settings.request_bytes = options.request_bytes;
     shape = model_shape(file, *model, kv_types, *kernels, threads);
     plan = ft::plan(machine, shape, settings);
     if (Status s = check_pool_holds_window(plan, options.kv.pool_tokens); !s) return s;
@@ -379,6 +380,7 @@ Status ModelOutline::check_ids(std::span<const int32_t> ids, int64_t n_past) con
 Status Session::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop) {
     if (Status s = state_->check_ids(ids); !s) return s;
     State& s = *state_;
+    const Seconds start = now_seconds();
     const auto chunk = static_cast<size_t>(s.engine.ops->max_token());
     for (size_t begin = 0; begin < ids.size(); begin += chunk) {
         if (stop != nullptr && stop->load(std::memory_order_relaxed))
@@ -392,6 +394,7 @@ Status Session::feed(std::span<const int32_t> ids, const std::atomic<bool>* stop
             s.has_logits = true;
         }
     }
+    if (ids.size() == 1) s.engine.activity->generated_in(now_seconds() - start);
     return {};
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu.h"
 #include "engine/serving_options.h"
@@ -45,6 +46,9 @@ struct ModelOutline {
 struct EngineActivity {
     std::atomic<uint64_t> prompt_tokens{0};
     std::atomic<uint64_t> generated_tokens{0};  // fed one at a time
+    std::atomic<uint64_t> generating_us{0};     // of the steps that they were part of
+
+    void generated_in(Seconds seconds) { generating_us += static_cast<uint64_t>(seconds * 1e6); }
 };
 
 struct LoadOptions {
@@ -57,6 +61,7 @@ struct LoadOptions {
     StepOptions steps;                   // sequences and tokens of a step
     int64_t top_k_experts = 0;           // of each layer; 0: the model's own number
     std::optional<uint64_t> ram_budget;  // bytes of RAM; nothing: what the machine can spare (tiers/plan.h)
+    uint64_t request_bytes = 0;          // of the budget, for what a server's requests take beside the model
     bool cpu_offload = true;             // false: refused, as long as nothing computes on a card
     std::string expert_policy = k_default_policy;  // a row of policies(); speed only
     bool prefetch = true;                          // an idle drive reads ahead

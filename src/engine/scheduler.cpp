@@ -167,6 +167,11 @@ SchedulerCounters Scheduler::counters() const {
     return state_->counters;
 }
 
+std::optional<Error> Scheduler::failure() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->failure;
+}
+
 void Scheduler::drop_prefix_cache() {
     state_->store->tree().clear();
     state_->publish();

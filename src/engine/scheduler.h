@@ -85,6 +85,9 @@ class Scheduler {
 
     SchedulerCounters counters() const;
 
+    // Why the last step could not be computed, a model file that was cut short say; nothing where it was.
+    std::optional<Error> failure() const;
+
     // Forgets all prefixes that no running sequence needs.
     void drop_prefix_cache();
 

@@ -57,6 +57,7 @@ struct Scheduler::State {
     static Expected<int32_t> draw(Choice& choice, std::span<const float> of);
     void accept(Choice& choice, std::span<const float> of);
     void count_experts(const CacheStats& stats);
+    void keep_failure(const Status& done);
     void publish();
 
     Engine::State& engine;
@@ -88,6 +89,7 @@ struct Scheduler::State {
     std::unordered_set<RequestId> alive;
     RequestId next_id = 1;
     SchedulerCounters counters;
+    std::optional<Error> failure;  // of the last step
 };
 
 }  // namespace ft

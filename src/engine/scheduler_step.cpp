@@ -14,12 +14,17 @@ bool Scheduler::State::step() {
     plan_rows();
     if (options.overcommit || engine.plan.window > 0) take_pages();
     lay_out();
-    if (const Status done = forward(); !done) {
+    const Seconds start = now_seconds();
+    const uint64_t generated = engine.activity->generated_tokens;
+    const Status done = forward();
+    keep_failure(done);  // before anybody is told, who may look
+    if (!done) {
         for (const size_t i : order) end(*running[i], FinishReason::error, &done.error());
     } else {
         advance();
         draw_all();
     }
+    if (engine.activity->generated_tokens != generated) engine.activity->generated_in(now_seconds() - start);
     remove_ended();
     queue_parked();
     publish();
@@ -206,6 +211,12 @@ void Scheduler::State::accept(Choice& choice, std::span<const float> of) {
     const bool complete = choice.grammar && choice.grammar->must_end();
     if (choice.text.stopped() || complete) end(choice, FinishReason::stop);
     else if (choice.drawn >= ticket.most) end(choice, FinishReason::length);
+}
+
+void Scheduler::State::keep_failure(const Status& done) {
+    const std::lock_guard lock(mutex);
+    if (done) failure.reset();
+    else failure = done.error();
 }
 
 void Scheduler::State::publish() {

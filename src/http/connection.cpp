@@ -1,5 +1,8 @@
 #include "http/connection.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -59,8 +62,16 @@ void Connection::look(Seconds now) {
     if (now > deadline_) return close();
     if (exchange_) {
         const auto exchange = exchange_;
+        if (client_has_closed()) return exchange->lose();
         exchange->look(now, shared_.options.quiet_seconds);
     }
+}
+
+// While there is more ahead than is read, nothing but the system tells that the client has gone.
+bool Connection::client_has_closed() {
+    if (watching_ || closed_ || buffer_.size() < k_most_ahead) return false;
+    pollfd state{socket_.native_handle(), POLLRDHUP, 0};
+    return ::poll(&state, 1, 0) > 0;
 }
 
 void Connection::stop() {
@@ -98,7 +109,9 @@ asio::awaitable<bool> Connection::parse_until(bool whole, error_code& failure) {
     bool starved = buffer_.size() == 0;
     if (!starved) {
         error_code ec;
-        buffer_.consume(parser_->put(buffer_.data(), ec));
+        const size_t used = parser_->put(buffer_.data(), ec);
+        buffer_.consume(used);
+        parsed_ += used;
         starved = ec == beast::http::error::need_more;
         if (ec && !starved) {
             failure = ec;
@@ -110,12 +123,22 @@ asio::awaitable<bool> Connection::parse_until(bool whole, error_code& failure) {
     co_return !failure;
 }
 
+// Before a request empty lines are passed over, as RFC 9112 (2.2) asks of servers.
+void Connection::skip_empty_lines() {
+    while (buffer_.size() > 0 && !parser_->got_some()) {
+        const char next = *static_cast<const char*>(buffer_.cdata().data());
+        if (next != '\r' && next != '\n') return;
+        buffer_.consume(1);
+    }
+}
+
 Connection::Awaitable Connection::read_header() {
     error_code failure;
     bool begun = buffer_.size() > 0;
     const Seconds idle = over_limit_ ? k_linger_seconds : shared_.options.idle_seconds;
     deadline_ = now_seconds() + (begun ? shared_.options.header_seconds : idle);
     while (!parser_->is_header_done()) {
+        skip_empty_lines();
         const bool going = co_await parse_until(false, failure);
         if (!going) co_return failure;
         if (!begun && buffer_.size() > 0) {
@@ -135,11 +158,28 @@ Connection::Awaitable Connection::read_body() {
         if (failure) co_return failure;
     }
     parser_->eager(true);
+    parsed_ = 0;
     while (!parser_->is_done()) {
         const bool going = co_await parse_until(true, failure);
         if (!going) co_return failure;
+        failure = check_body();
+        if (failure) co_return failure;
     }
     co_return failure;
+}
+
+// Whether what came of the body may go on. Extensions and headers of chunks count to its length, for they are
+// read as well.
+error_code Connection::check_body() {
+    const uint64_t ahead = parser_->is_done() ? 0 : buffer_.size();
+    if (parsed_ + ahead > shared_.options.max_body_bytes)
+        return beast::http::make_error_code(beast::http::error::body_limit);
+    if (!request_.room) return {};
+    // A body of known length has its place from the start, which is filled as it comes.
+    const std::string& body = parser_->get().body();
+    const uint64_t held = parser_->chunked() ? body.capacity() : body.size();
+    if (request_.room->resize(held + ahead)) return {};
+    return beast::http::make_error_code(beast::http::error::bad_alloc);
 }
 
 // Method, path and headers; the parser keeps what else it read.
@@ -147,23 +187,27 @@ void Connection::take_head() {
     const auto& message = parser_->get();
     request_ = {};
     request_.method = std::string(message.method_string());
-    const std::string_view target(message.target().data(), message.target().size());
-    const size_t mark = target.find('?');
-    request_.path = std::string(target.substr(0, mark));
-    if (mark != std::string_view::npos) request_.query = std::string(target.substr(mark + 1));
+    const Target target = split_target({message.target().data(), message.target().size()});
+    request_.path = std::string(target.path);
+    request_.query = std::string(target.query);
     for (const auto& field : message) {
         const auto name = field.name_string();
         const auto value = field.value();
         request_.headers.push_back(
             {lower_case({name.data(), name.size()}), std::string(value.data(), value.size())});
+        // Whoever sends a whole address means that one, whatever the header says (RFC 9112, 3.2.2).
+        if (!target.authority.empty() && request_.headers.back().name == "host")
+            request_.headers.back().value = std::string(target.authority);
     }
 }
 
 asio::awaitable<bool> Connection::read_request() {
     if (buffer_.size() == 0) buffer_ = beast::flat_buffer();  // an idle connection holds no memory
     parser_.emplace();
+    const std::shared_ptr<ByteRoom>& room = shared_.options.room;
+    const uint64_t most = shared_.options.max_body_bytes;
     parser_->header_limit(shared_.options.max_header_bytes);
-    parser_->body_limit(shared_.options.max_body_bytes);
+    parser_->body_limit(room ? std::min(most, room->most()) : most);
     error_code failure = co_await read_header();
     take_head();
     if (failure) {
@@ -171,9 +215,8 @@ asio::awaitable<bool> Connection::read_request() {
         co_return false;
     }
     shared_.requests++;
-    if (!body_is_framed()) {  // what follows could be taken for another request
-        co_await refuse(
-            shared_.callbacks.refuse(request_, 400, "of Transfer-Encoding only chunked is understood"));
+    if (const char* fault = fault_of_head()) {
+        co_await refuse(shared_.callbacks.refuse(request_, 400, fault));
         co_return false;
     }
     if (over_limit_) {
@@ -186,6 +229,7 @@ asio::awaitable<bool> Connection::read_request() {
         co_await refuse(std::move(*refused));
         co_return false;
     }
+    if (room) request_.room = std::make_shared<ByteShare>(room);
     failure = co_await read_body();
     if (failure) {
         co_await refuse_broken(failure);
@@ -194,6 +238,16 @@ asio::awaitable<bool> Connection::read_request() {
     request_.body = std::move(parser_->get().body());
     deadline_ = k_never;
     co_return true;
+}
+
+// What makes a head one that is not answered; nullptr: nothing.
+const char* Connection::fault_of_head() const {
+    // What follows could be taken for another request.
+    if (!body_is_framed()) return "of Transfer-Encoding only chunked is understood";
+    const auto& message = parser_->get();
+    if (message.version() >= 11 && message.count(beast::http::field::host) != 1)
+        return "a request of HTTP/1.1 has one header Host, no less and no more";
+    return nullptr;
 }
 
 // Whether it is known where the body ends.
@@ -209,6 +263,9 @@ asio::awaitable<void> Connection::refuse_broken(error_code failure) {
     WebReply reply;
     if (failure == beast::http::error::body_limit)
         reply = shared_.callbacks.refuse(request_, 413, "the body is larger than the server takes");
+    else if (failure == beast::http::error::bad_alloc)
+        reply = shared_.callbacks.refuse(
+            request_, 503, "other requests take the memory that there is for all of them: try again");
     else if (failure == beast::http::error::header_limit)
         reply = shared_.callbacks.refuse(request_, 431, "the headers are larger than the server takes");
     else reply = shared_.callbacks.refuse(request_, 400, failure.message());
@@ -217,6 +274,8 @@ asio::awaitable<void> Connection::refuse_broken(error_code failure) {
 
 asio::awaitable<void> Connection::refuse(WebReply reply) {
     const bool with_body = request_.method != "HEAD";
+    request_ = {};  // with what it has taken of the memory for requests
+    parser_.reset();
     std::string bytes = reply_head(reply, {.length = reply.body.size(), .keep_alive = false});
     if (with_body) bytes += reply.body;
     const error_code failed = co_await write(std::move(bytes));

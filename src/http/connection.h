@@ -58,10 +58,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Awaitable read_body();
     Awaitable read_some();
     boost::asio::awaitable<bool> parse_until(bool whole, boost::system::error_code& failure);
+    void skip_empty_lines();
+    boost::system::error_code check_body();
     Awaitable write(std::string bytes);
     boost::asio::awaitable<void> answer();
     boost::asio::awaitable<void> refuse(WebReply reply);
     bool body_is_framed() const;
+    const char* fault_of_head() const;
+    bool client_has_closed();
     boost::asio::awaitable<void> refuse_broken(boost::system::error_code failure);
     boost::asio::awaitable<void> linger();
     boost::asio::awaitable<void> wait();
@@ -75,6 +79,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     boost::beast::flat_buffer buffer_;
     std::optional<Parser> parser_;
     WebRequest request_;
+    uint64_t parsed_ = 0;                 // bytes of the body, chunk headers and all
     std::shared_ptr<Exchange> exchange_;  // while a request is answered
     Seconds deadline_ = k_never;
     bool over_limit_;

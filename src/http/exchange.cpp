@@ -77,7 +77,10 @@ void Exchange::lose() {
     if (connection_) connection_->close();
 }
 
-void Exchange::detach() { connection_ = nullptr; }
+void Exchange::detach() {
+    connection_ = nullptr;
+    room_.reset();
+}
 
 void Exchange::look(Seconds now, Seconds quiet_seconds) {
     if (!on_quiet_ || finished_ || now - last_sent_ < quiet_seconds) return;
@@ -88,6 +91,7 @@ void Exchange::look(Seconds now, Seconds quiet_seconds) {
 
 void Exchange::put(WebReply head, bool whole) {
     begun_ = true;
+    if (connection_) room_ = std::move(head.room);
     const std::string body = std::move(head.body);
     if (!whole && !terms_.chunks) terms_.keep_alive = false;
     if (connection_ && connection_->last_request()) terms_.keep_alive = false;

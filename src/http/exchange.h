@@ -50,6 +50,7 @@ class Exchange : public Responder, public std::enable_shared_from_this<Exchange>
     Terms terms_;
     const size_t most_unsent_;
     std::string unsent_;
+    std::shared_ptr<ByteShare> room_;  // of the answer
     std::function<void()> on_gone_, on_quiet_;
     Seconds last_sent_;
     bool begun_ = false, finished_ = false, gone_ = false, dropped_ = false;

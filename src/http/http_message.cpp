@@ -49,6 +49,12 @@ void add_header(std::string& to, std::string_view name, std::string_view value) 
     to += "\r\n";
 }
 
+bool begins_in_any_case(std::string_view text, std::string_view beginning) {
+    return text.size() >= beginning.size() &&
+           std::equal(beginning.begin(), beginning.end(), text.begin(),
+                      [](char want, char c) { return want == (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+}
+
 int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -84,6 +90,23 @@ std::string reply_head(const WebReply& reply, const BodyEnd& end) {
 
 std::string chunk(std::string_view bytes) {
     return bytes.empty() ? "" : fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
+}
+
+Target split_target(std::string_view target) {
+    Target out;
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (!begins_in_any_case(target, scheme)) continue;
+        target.remove_prefix(scheme.size());
+        const size_t end = std::min(target.find_first_of("/?"), target.size());
+        out.authority = target.substr(0, end);
+        target.remove_prefix(end);
+        break;
+    }
+    const size_t mark = std::min(target.find('?'), target.size());
+    out.path = target.substr(0, mark);
+    if (out.path.empty() && !out.authority.empty()) out.path = "/";
+    if (mark < target.size()) out.query = target.substr(mark + 1);
+    return out;
 }
 
 std::string percent_decoded(std::string_view text) {

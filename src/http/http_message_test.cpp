@@ -1,5 +1,6 @@
 #include "http/http_message.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace ft {
@@ -34,6 +35,20 @@ TEST(HttpMessage, AValueCannotBeginAnotherHeader) {
 TEST(HttpMessage, Chunks) {
     EXPECT_EQ(chunk("0123456789abcdef!"), "11\r\n0123456789abcdef!\r\n");
     EXPECT_EQ(chunk(""), "");
+}
+
+TEST(HttpMessage, ATargetMayBeAWholeAddress) {
+    const auto parts = [](std::string_view target) {
+        const Target t = split_target(target);
+        return fmt::format("{}|{}|{}", t.authority, t.path, t.query);
+    };
+    EXPECT_EQ(parts("/a/b?c=d?e"), "|/a/b|c=d?e");
+    EXPECT_EQ(parts("http://host:81/a?b"), "host:81|/a|b");
+    EXPECT_EQ(parts("HTTPS://[::1]"), "[::1]|/|");
+    EXPECT_EQ(parts("http://host?b"), "host|/|b");
+    EXPECT_EQ(parts("*"), "|*|");
+    EXPECT_EQ(parts("/http://x"), "|/http://x|");
+    EXPECT_EQ(parts(""), "||");
 }
 
 TEST(HttpMessage, PercentDecoding) {

@@ -45,8 +45,36 @@ Error cannot_listen(const HttpOptions& options, const Failure& failure) {
     return Error{Code::invalid,
                  fmt::format("cannot listen on {}:{}: {}", printable(options.host), options.port,
                              system_reason(failure.value())),
-                 taken ? "Another program has this port. Stop it, or choose another by server.port."
-                       : "Choose another address by server.host and server.port."};
+                 taken ? "Another program has this port. Stop it, or choose another by --port (server.port)."
+                       : "Choose another address by --host and --port (server.host, server.port)."};
+}
+
+Error no_address(const std::string& host) {
+    return Error{Code::invalid,
+                 fmt::format("server.host: \"{}\" is no address of this machine", printable(host)),
+                 "127.0.0.1 serves this machine alone, 0.0.0.0 all networks."};
+}
+
+// Nobody is asked for what cannot be a name: that takes time, and may find something else.
+bool may_be_name(std::string_view host) {
+    constexpr std::string_view k_digits = "0123456789.";
+    constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    return host.find_first_not_of(k_digits) != std::string_view::npos &&
+           host.find_first_not_of(k_letters) == std::string_view::npos;
+}
+
+Expected<net::ip::tcp::endpoint> endpoint_of(net::io_context& io, const std::string& host, int port) {
+    const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    const std::string bare = brackets ? host.substr(1, host.size() - 2) : host;
+    Failure ec;
+    const net::ip::address literal = net::ip::make_address(bare, ec);
+    if (!ec && (literal.is_v6() || !brackets))
+        return net::ip::tcp::endpoint(literal, static_cast<uint16_t>(port));
+    if (brackets || !may_be_name(host)) return no_address(host);
+    net::ip::tcp::resolver resolver(io);
+    const auto found = resolver.resolve(host, fmt::format("{}", port), net::ip::resolver_base::passive, ec);
+    if (ec || found.empty()) return no_address(host);
+    return found.begin()->endpoint();
 }
 
 }  // namespace
@@ -67,14 +95,9 @@ struct HttpServer::State {
 Status HttpServer::State::bind() {
     const HttpOptions& options = shared.options;
     Failure ec;
-    net::ip::tcp::resolver resolver(shared.io);
-    const auto found =
-        resolver.resolve(options.host, fmt::format("{}", options.port), net::ip::resolver_base::passive, ec);
-    if (ec || found.empty())
-        return Error{Code::invalid,
-                     fmt::format("server.host: {} is no address of this machine", printable(options.host)),
-                     "127.0.0.1 serves this machine alone, 0.0.0.0 all networks."};
-    const net::ip::tcp::endpoint endpoint = found.begin()->endpoint();
+    const auto found = endpoint_of(shared.io, options.host, options.port);
+    if (!found) return found.error();
+    const net::ip::tcp::endpoint& endpoint = *found;
     acceptor.open(endpoint.protocol(), ec);
     if (!ec) acceptor.set_option(net::socket_base::reuse_address(true), ec);
     if (!ec) acceptor.bind(endpoint, ec);
@@ -121,6 +144,13 @@ net::awaitable<void> HttpServer::State::look() {
         const Seconds now = now_seconds();
         for (Connection* connection : shared.connections) connection->look(now);
     }
+}
+
+Expected<bool> is_loopback(const std::string& host) {
+    net::io_context io;
+    const auto endpoint = endpoint_of(io, host, 0);
+    if (!endpoint) return endpoint.error();
+    return endpoint->address().is_loopback();
 }
 
 HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -28,6 +28,9 @@ struct HttpOptions {
     Seconds body_seconds = 120;                    // for its body
     Seconds write_seconds = 60;                    // in which a client must take something
     Seconds quiet_seconds = 15;                    // see Responder::on_quiet
+    // Of all bodies together, while they are read and until the handler lets go of them; more: 503. nullptr:
+    // they are not counted.
+    std::shared_ptr<ByteRoom> room = {};
 };
 
 // Through which one request is answered: send(), or begin(), any number of write() and finish(). May be
@@ -65,6 +68,10 @@ struct HttpCounters {
     uint64_t requests = 0;
     uint64_t dropped = 0;  // clients that did not read their streams
 };
+
+// Whether only this machine reaches a server that listens on `host`: an address, one in brackets, or a name.
+// An error: it is none of them, or a name that nobody knows.
+Expected<bool> is_loopback(const std::string& host);
 
 class HttpServer {
  public:

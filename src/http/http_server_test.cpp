@@ -89,9 +89,11 @@ class HttpServerTest : public ::testing::Test {
             if (request.path.starts_with("/hold")) {
                 responder->on_gone([this] { gone_++; });
                 const std::lock_guard lock(mutex_);
+                held_room_ = std::move(request.room);
                 held_.push_back(std::move(responder));
                 return;
             }
+            if (request.path == "/host") request.query = request.header("host");
             responder->send({.content_type = "text/plain",
                              .body = fmt::format("{} {} {} [{}]", request.method, request.path, request.query,
                                                  request.body)});
@@ -115,6 +117,7 @@ class HttpServerTest : public ::testing::Test {
 
     std::mutex mutex_;
     std::vector<std::shared_ptr<Responder>> held_;
+    std::shared_ptr<ByteShare> held_room_;
     std::atomic<int> gone_{0};
     std::unique_ptr<HttpServer> server_;
 };
@@ -154,11 +157,65 @@ TEST_F(HttpServerTest, TakesBodiesInChunksAndThoseThatWaitForAGoAhead) {
     EXPECT_NE(client.receive("[hi]").find("[hi]"), std::string::npos);
 }
 
+TEST_F(HttpServerTest, TakesWholeAddressesAndPassesOverEmptyLines) {
+    start();
+    Client client(*server_);
+    client.send("\r\n\r\nGET http://other.example:81/a?b HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(client.receive("GET /a b []").find("200 OK"), std::string::npos);
+    client.send("\r\n" + get("/host"));
+    EXPECT_NE(client.receive("GET /host x []").find("200 OK"), std::string::npos);
+    client.send("GET http://other.example:81/host HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(client.receive("other.example:81").find("other.example:81"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, BodiesShareABoundedRoom) {
+    const auto room = std::make_shared<ByteRoom>(1000);
+    start({.max_body_bytes = 5000, .room = room});
+    const auto begin = [](size_t announced, size_t sent) {
+        return fmt::format("POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", announced,
+                           std::string(sent, 'b'));
+    };
+    {
+        Client large(*server_);  // more than there is for all
+        large.send(begin(1001, 0));
+        EXPECT_TRUE(large.receive("close").starts_with("HTTP/1.1 413"));
+    }
+    Client slow(*server_), other(*server_);
+    slow.send(begin(900, 600));
+    EXPECT_TRUE(within(5, [&] { return room->held() == 600; })) << "what came counts, not what was announced";
+    other.send(begin(500, 500));
+    EXPECT_TRUE(other.receive("close").starts_with("HTTP/1.1 503"));
+    Client chunks(*server_);
+    chunks.send("POST /hold HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1f4\r\n" + std::string(500, 'b'));
+    EXPECT_TRUE(chunks.receive("close").starts_with("HTTP/1.1 503"));
+    slow.send(std::string(300, 'b'));
+    const auto responder = held();
+    EXPECT_EQ(room->held(), 900u) << "as long as the request is held";
+    const std::lock_guard lock(mutex_);
+    held_room_.reset();
+    EXPECT_EQ(room->held(), 0u);
+}
+
+TEST_F(HttpServerTest, AnAnswerKeepsItsRoomUntilItIsSent) {
+    const auto room = std::make_shared<ByteRoom>(1000);
+    start();
+    Client client(*server_);
+    client.send(get("/hold"));
+    const auto responder = held();
+    WebReply reply{.body = "answer", .room = std::make_shared<ByteShare>(room)};
+    EXPECT_TRUE(reply.room->resize(700));
+    responder->send(std::move(reply));
+    EXPECT_NE(client.receive("answer").find("answer"), std::string::npos);
+    EXPECT_TRUE(within(5, [&] { return room->held() == 0; }));
+}
+
 TEST_F(HttpServerTest, RefusesBeforeTheBodyIsRead) {
     start({.max_header_bytes = 1000, .max_body_bytes = 100});
     const std::string big = "POST /big HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n";
     const std::string forbidden = "POST /forbidden HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n";
     const std::string flood = "GET / HTTP/1.1\r\nX: " + std::string(2000, 'a');
+    std::string extended;  // two bytes of a body in a hundred of chunks
+    for (int i = 0; i < 2; i++) extended += "1;name=" + std::string(50, 'e') + "\r\nx\r\n";
     const std::vector<std::pair<std::string, std::string>> cases = {
         {big, "413"},
         {forbidden, "401"},
@@ -170,7 +227,11 @@ TEST_F(HttpServerTest, RefusesBeforeTheBodyIsRead) {
         {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
          "400"},
         {"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n", "400"},
-        {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"}};
+        {"GET / HTTP/1.1\r\n\r\n", "400"},
+        {"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "400"},
+        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
+        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(200, 'e'), "413"},
+        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + extended + "0\r\n\r\n", "413"}};
     for (const auto& [request, status] : cases) {
         Client client(*server_);
         client.send(request);
@@ -223,6 +284,16 @@ TEST_F(HttpServerTest, TellsThatTheClientHasGone) {
     EXPECT_TRUE(within(5, [&] { return told.load(); }));
 }
 
+TEST_F(HttpServerTest, TellsThatAClientHasGoneWhoSentMoreThanIsReadAhead) {
+    start();
+    Client client(*server_);
+    client.send(get("/hold") + std::string(90 << 10, 'x'));
+    const auto responder = held();
+    EXPECT_EQ(gone_, 0);
+    client.close();
+    EXPECT_TRUE(within(5, [&] { return gone_ == 1; }));
+}
+
 TEST_F(HttpServerTest, DropsAClientThatDoesNotReadItsStream) {
     start({.max_unsent_bytes = 100 << 10});
     Client client(*server_, 4096);
@@ -241,7 +312,7 @@ TEST_F(HttpServerTest, EndsConnectionsThatAreSlowOrIdle) {
     start({.idle_seconds = 0.6, .header_seconds = 0.3, .body_seconds = 0.3});
     Client slow(*server_), half(*server_), idle(*server_);
     slow.send("POST / HTTP/1.1\r\nX-Slow: a");
-    half.send("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab");
+    half.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab");
     EXPECT_EQ(slow.receive(), "");
     EXPECT_EQ(half.receive(), "");
     EXPECT_EQ(idle.receive(), "");
@@ -321,7 +392,27 @@ TEST(HttpServer, RefusesAPortThatIsTaken) {
     const auto second = HttpServer::listen({.port = port}, callbacks);
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().what.find(std::to_string(port)), std::string::npos);
-    EXPECT_FALSE(HttpServer::listen({.host = "no such host"}, callbacks));
+    EXPECT_NE(second.error().remedy.find("--port"), std::string::npos);
+}
+
+TEST(HttpServer, KnowsWhatIsAnAddressAndWhichAreThisMachinesOwn) {
+    for (const char* own : {"127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost"}) {
+        const auto loopback = is_loopback(own);
+        ASSERT_TRUE(loopback) << own << ": " << loopback.error().sentence();
+        EXPECT_TRUE(*loopback) << own;
+    }
+    for (const char* open : {"0.0.0.0", "::", "[::]", "192.0.2.7"}) {
+        const auto loopback = is_loopback(open);
+        ASSERT_TRUE(loopback) << open;
+        EXPECT_FALSE(*loopback) << open;
+    }
+    for (const char* wrong : {"", " ", "256.1.1.1", "1.2.3", "[a,b]", "[127.0.0.1]", "[]", "[::1", "no such host"}) {
+        const auto loopback = is_loopback(wrong);
+        ASSERT_FALSE(loopback) << wrong;
+        EXPECT_NE(loopback.error().what.find(fmt::format("server.host: \"{}\" is no address", wrong)),
+                  std::string::npos);
+        EXPECT_FALSE(HttpServer::listen({.host = wrong}, HttpCallbacks{})) << wrong;
+    }
 }
 
 }  // namespace

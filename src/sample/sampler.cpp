@@ -68,7 +68,7 @@ Status check_finite(std::span<const float> logits) {
         numbers = numbers && logit == logit;
     }
     if (numbers && std::isfinite(largest)) return {};
-    return Error{Code::invalid,
+    return Error{Code::damaged,
                  fmt::format("the logits are not finite ({})",
                              numbers ? "the largest is infinite" : "some are not numbers"),
                  "The weights or a router of the file are damaged, or a type in it is too narrow for them: "

@@ -106,6 +106,7 @@ TEST(Sampler, RefusesLogitsThatAreNotFinite) {
             EXPECT_NE(id.error().what.find("not finite"), std::string::npos);
             EXPECT_NE(id.error().remedy.find("router"), std::string::npos);
             EXPECT_EQ(exit_status(id.error()), 2);
+            EXPECT_EQ(id.error().code, Code::damaged) << "no fault of a request";
         }
     SamplerParams penalised = plain(0);  // what a penalty makes of large logits is no damage
     penalised.repeat_penalty = 1e-30f;

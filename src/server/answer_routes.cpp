@@ -4,6 +4,7 @@
 #include "server/json_body.h"
 #include "server/routes.h"
 #include "server/service.h"
+#include "server/work_bytes.h"
 
 namespace ft {
 
@@ -20,18 +21,26 @@ Expected<std::optional<Lane>> lane_of(const WebRequest& request) {
         fmt::format("the header X-FreeToken-Lane takes interactive or batch, not {}", printable(name)), ""};
 }
 
+// The call that a body asks for; its JSON is gone afterwards.
+ParsedEndpoint call_of_body(Endpoint endpoint, Service& service, const Visit& visit) {
+    const auto body = parse_json(visit.request.body);
+    if (!body)
+        return {std::nullopt, {.message = fmt::format("the body is {}", body.error().sentence())}};
+    return parse_endpoint(endpoint, *body, service.model(),
+                          {.id = visit.id,
+                           .created = std::time(nullptr),
+                           .model = service.options().info.name,
+                           .fingerprint = service.options().fingerprint});
+}
+
 void take_call(Endpoint endpoint, Service& service, Visit visit) {
     const Expected<std::optional<Lane>> lane = lane_of(visit.request);
     if (!lane) return refuse(visit, {.message = lane.error().sentence(), .param = "X-FreeToken-Lane"});
-    const auto body = parse_json(visit.request.body);
-    if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
+    ParsedEndpoint parsed = call_of_body(endpoint, service, visit);
     visit.request.body = {};
-    ParsedEndpoint parsed = parse_endpoint(endpoint, *body, service.model(),
-                                           {.id = visit.id,
-                                            .created = std::time(nullptr),
-                                            .model = service.options().info.name,
-                                            .fingerprint = service.options().fingerprint});
     if (!parsed.call) return refuse(visit, parsed.error);
+    if (const auto error = take_room(visit.request, kept_bytes(parsed.call->call)))
+        return refuse(visit, *error);
     std::vector<Request>& requests = parsed.call->call.requests;
     if (*lane)
         for (Request& request : requests) request.lane = **lane;

@@ -24,6 +24,7 @@ ApiError api_error(const Error& error) {
             return {.message = error.sentence()};
         case Code::not_found:
         case Code::truncated:
+        case Code::damaged:
         case Code::io:
         case Code::negative:
         case Code::internal:

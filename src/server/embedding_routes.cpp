@@ -7,6 +7,7 @@
 #include "server/json_body.h"
 #include "server/routes.h"
 #include "server/service.h"
+#include "server/work_bytes.h"
 
 namespace ft {
 
@@ -14,6 +15,9 @@ namespace {
 
 // So many texts of one call are with the engine at once; the others follow as these are done.
 constexpr size_t k_texts_at_once = 8;
+
+// Bytes of a vector's value: as the engine gives it, scaled, and in the answer with its copies.
+constexpr uint64_t k_per_written_value = 96, k_per_base64_value = 32;
 
 // A call whose texts are being read. The engine's thread fills in the vectors; who ends the last one answers.
 class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
@@ -72,9 +76,9 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
         }
         if (!last) return submit_next();
         visit_.responder->run([self = shared_from_this()] {
-            answer_json(self->visit_,
-                        embedding_body(self->call_, self->vectors_, self->service_.options().info.name,
-                                       now_seconds() - self->start_));
+            answer_large(self->visit_, json_line(embedding_body(self->call_, self->vectors_,
+                                                                self->service_.options().info.name,
+                                                                now_seconds() - self->start_)));
             log("request", "{} {}: {} texts, {} tokens, {:.1f} ms in all, queue included", self->visit_.id,
                 self->visit_.request.path, self->vectors_.size(), self->call_.n_tokens,
                 (now_seconds() - self->start_) * 1e3);
@@ -100,14 +104,26 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
     bool over_ = false;
 };
 
-void take_embedding(EmbeddingRoute route, Service& service, Visit visit) {
+uint64_t answer_bytes(const EmbeddingCall& call, int64_t n_embd) {
+    return call.requests.size() * static_cast<uint64_t>(n_embd) *
+           (call.base64 ? k_per_base64_value : k_per_written_value);
+}
+
+ParsedEmbedding read_embedding(EmbeddingRoute route, Service& service, const Visit& visit) {
     const auto body = parse_json(visit.request.body);
-    if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
+    if (!body)
+        return {std::nullopt, {.message = fmt::format("the body is {}", body.error().sentence())}};
+    const ServedModelInfo& info = service.options().info;
+    return parse_embedding(route, *body, service.model(), info.embedding_length, info.name);
+}
+
+void take_embedding(EmbeddingRoute route, Service& service, Visit visit) {
+    ParsedEmbedding parsed = read_embedding(route, service, visit);
     visit.request.body = {};
-    const std::string& name = service.options().info.name;
-    ParsedEmbedding parsed =
-        parse_embedding(route, *body, service.model(), service.options().info.embedding_length, name);
     if (!parsed.call) return refuse(visit, parsed.error);
+    const uint64_t bytes = kept_bytes(parsed.call->requests) +
+                           answer_bytes(*parsed.call, service.options().info.embedding_length);
+    if (const auto error = take_room(visit.request, bytes)) return refuse(visit, *error);
     if (const std::optional<ApiError> error = service.crowded(1)) return refuse(visit, *error);
     std::make_shared<LiveEmbedding>(std::move(visit), std::move(*parsed.call), service)->start();
 }

@@ -1,5 +1,6 @@
 #include "server/engine_thread.h"
 
+#include "base/log.h"
 #include "base/thread_name.h"
 
 namespace ft {
@@ -43,8 +44,21 @@ Status EngineThread::prepare(const Load& load, const Tokenizer& tokenizer, const
 }
 
 void EngineThread::take_steps() {
-    while (!stop_.load(std::memory_order_relaxed))
-        if (!scheduler_->step()) scheduler_->wait(k_longest_wait);
+    while (!stop_.load(std::memory_order_relaxed)) {
+        const bool stepped = scheduler_->step();
+        if (stepped) look_at_failure();
+        else scheduler_->wait(k_longest_wait);
+    }
+}
+
+// The cause is said once, however many requests it ends.
+void EngineThread::look_at_failure() {
+    const std::optional<Error> why = scheduler_->failure();
+    if (why.has_value() == said_broken_) return;
+    said_broken_ = why.has_value();
+    if (why)
+        log("serve", "the model cannot be computed: {} /health says failed until it can.", why->sentence());
+    else log("serve", "the model can be computed again");
 }
 
 void EngineThread::stop() {
@@ -55,6 +69,10 @@ void EngineThread::stop() {
 std::optional<Error> EngineThread::failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
+}
+
+std::optional<Error> EngineThread::broken() const {
+    return state() == State::ready ? scheduler_->failure() : std::nullopt;
 }
 
 double EngineThread::progress() const {

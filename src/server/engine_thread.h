@@ -34,6 +34,7 @@ class EngineThread {
     // Any thread, from here on.
     State state() const { return state_.load(std::memory_order_acquire); }
     std::optional<Error> failure() const;  // once it has failed
+    std::optional<Error> broken() const;   // ready, but the last step could not be computed: why
     double progress() const;               // 0 to 1, of the weights read
 
     // Only where the state is ready:
@@ -45,6 +46,7 @@ class EngineThread {
  private:
     Status prepare(const Load& load, const Tokenizer& tokenizer, const SchedulerOptions& options);
     void take_steps();
+    void look_at_failure();
 
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<Scheduler> scheduler_;
@@ -53,6 +55,7 @@ class EngineThread {
     std::atomic<uint64_t> done_{0}, total_{0};
     mutable std::mutex mutex_;  // guards failure_
     std::optional<Error> failure_;
+    bool said_broken_ = false;  // the thread's own
     std::thread thread_;
 };
 

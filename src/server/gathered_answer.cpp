@@ -1,6 +1,7 @@
 #include "server/gathered_answer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "server/json_body.h"
 
@@ -66,18 +67,22 @@ void add_truncated(const RequestRecord& record, nlohmann::ordered_json& to) {
     if (is_truncated(record)) to["truncated"] = true;
 }
 
+double in_thousandths(double value) { return std::round(value * 1e3) / 1e3; }
+
 nlohmann::ordered_json timings_json(const RequestRecord& record) {
-    const auto rate = [](int64_t n, double ms) { return ms > 0 ? static_cast<double>(n) * 1e3 / ms : 0.0; };
+    const auto rate = [](int64_t n, double ms) {
+        return ms > 0 ? in_thousandths(static_cast<double>(n) * 1e3 / ms) : 0.0;
+    };
     const int64_t read = record.prompt_tokens - record.cached_tokens;
-    return {{"queue_ms", record.queue_ms},
+    return {{"queue_ms", in_thousandths(record.queue_ms)},
             {"cache_n", record.cached_tokens},
             {"prompt_n", read},
-            {"prompt_ms", record.prefill_ms},
+            {"prompt_ms", in_thousandths(record.prefill_ms)},
             {"prompt_per_second", rate(read, record.prefill_ms)},
             {"predicted_n", record.generated_tokens},
-            {"predicted_ms", record.decode_ms},
+            {"predicted_ms", in_thousandths(record.decode_ms)},
             {"predicted_per_second", rate(record.decoded_tokens(), record.decode_ms)},
-            {"ttft_ms", record.ttft_ms},
+            {"ttft_ms", in_thousandths(record.ttft_ms)},
             {"experts",
              {{"hits", record.expert_hits},
               {"misses", record.expert_misses},

@@ -36,6 +36,9 @@ bool is_truncated(const RequestRecord& record);
 // Then the member `truncated`, true; else none.
 void add_truncated(const RequestRecord& record, nlohmann::ordered_json& to);
 
+// Times and rates as answers show them: to the thousandth.
+double in_thousandths(double value);
+
 // llama-server's names, and queue_ms and the experts' figures.
 nlohmann::ordered_json timings_json(const RequestRecord& record);
 

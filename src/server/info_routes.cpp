@@ -13,6 +13,7 @@ using InfoJson = nlohmann::ordered_json;
 
 const char* state_name(Service& service) {
     if (service.draining()) return "draining";
+    if (service.engine().broken()) return "failed";
     switch (service.engine().state()) {
         case EngineThread::State::loading:
             return "loading";
@@ -33,10 +34,12 @@ void answer_root(Service&, Visit visit) {
 void answer_health(Service& service, Visit visit) {
     const std::string state = state_name(service);
     if (state == "ok") return answer_json(visit, {{"status", state}});
-    WebReply reply = refusal(Dialect::native, {.status = 503, .message = state, .type = "unavailable_error"});
+    const std::string message = state == "failed" ? "failed: the log names the cause" : state;
+    WebReply reply =
+        refusal(Dialect::native, {.status = 503, .message = message, .type = "unavailable_error"});
     InfoJson body = {{"status", state}};
     if (state == "loading") body["progress"] = service.engine().progress();
-    body["error"] = {{"code", 503}, {"message", state}, {"type", "unavailable_error"}};
+    body["error"] = {{"code", 503}, {"message", message}, {"type", "unavailable_error"}};
     reply.body = json_line(body);
     answer(visit, std::move(reply));
 }

@@ -24,6 +24,21 @@ ApiError unknown_model(std::string_view name, const std::string& served) {
 // Clients of Anthropic's say so; the path is the same.
 bool speaks_anthropic(const Visit& visit) { return !visit.request.header("anthropic-version").empty(); }
 
+void show_model(Service& service, const Visit& visit) {
+    const auto body = parse_json(visit.request.body);
+    if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
+    if (!body->is_object()) return refuse(visit, {.message = "the body is no JSON object."});
+    std::optional<ApiError> error;
+    JsonFields fields(*body, error);
+    std::optional<std::string> name = fields.text("model");
+    if (!name) name = fields.text("name");
+    if (!name && !error) fields.fail("model", "model is missing.");
+    if (error) return refuse(visit, *error);
+    const ServedModelInfo info = service.info();
+    if (!is_served_model(*name, info.name)) return refuse(visit, unknown_model(*name, info.name));
+    answer_json(visit, ollama_show(info));
+}
+
 }  // namespace
 
 void answer_models(Service& service, Visit visit) {
@@ -49,18 +64,7 @@ void answer_ollama_version(Service& service, Visit visit) {
 }
 
 void answer_ollama_show(Service& service, Visit visit) {
-    const auto body = parse_json(visit.request.body);
-    if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
-    if (!body->is_object()) return refuse(visit, {.message = "the body is no JSON object."});
-    std::optional<ApiError> error;
-    JsonFields fields(*body, error);
-    std::optional<std::string> name = fields.text("model");
-    if (!name) name = fields.text("name");
-    if (!name && !error) fields.fail("model", "model is missing.");
-    if (error) return refuse(visit, *error);
-    const ServedModelInfo info = service.info();
-    if (!is_served_model(*name, info.name)) return refuse(visit, unknown_model(*name, info.name));
-    answer_json(visit, ollama_show(info));
+    service.work(std::move(visit), [&service](const Visit& taken) { show_model(service, taken); });
 }
 
 void answer_not_offered(Service&, Visit visit) {

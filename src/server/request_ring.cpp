@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/gathered_answer.h"
+
 namespace ft {
 
 namespace {
@@ -10,9 +12,12 @@ constexpr double k_slow_swap_ms = 200;  // of one step: the drive or its cable i
 
 double per_second(int64_t n, double ms) { return ms > 0 ? static_cast<double>(n) * 1e3 / ms : 0.0; }
 
-double hit_percent(const RequestRecord& record) {
+// Nothing is counted where RAM holds all experts, or before the first step.
+std::string hits_text(const RequestRecord& record) {
     const uint64_t all = record.expert_hits + record.expert_misses;
-    return all > 0 ? 100.0 * static_cast<double>(record.expert_hits) / static_cast<double>(all) : 100.0;
+    if (all == 0) return "no expert hits counted";
+    return fmt::format("expert hits {:.1f} %",
+                       100.0 * static_cast<double>(record.expert_hits) / static_cast<double>(all));
 }
 
 // What held the answer up; "" where that is not clear.
@@ -55,26 +60,26 @@ nlohmann::ordered_json to_json(const RequestNote& note) {
             {"prompt_tokens", r.prompt_tokens},
             {"cached_tokens", r.cached_tokens},
             {"generated_tokens", r.generated_tokens},
-            {"queue_ms", r.queue_ms},
-            {"prompt_ms", r.prefill_ms},
-            {"predicted_ms", r.decode_ms},
-            {"ttft_ms", r.ttft_ms},
+            {"queue_ms", in_thousandths(r.queue_ms)},
+            {"prompt_ms", in_thousandths(r.prefill_ms)},
+            {"predicted_ms", in_thousandths(r.decode_ms)},
+            {"ttft_ms", in_thousandths(r.ttft_ms)},
             {"parked", r.parked},
             {"experts",
              {{"hits", r.expert_hits},
               {"misses", r.expert_misses},
               {"bytes_read", r.expert_bytes},
-              {"wait_ms", r.expert_wait_ms},
-              {"worst_wait_ms", r.expert_worst_ms}}}};
+              {"wait_ms", in_thousandths(r.expert_wait_ms)},
+              {"worst_wait_ms", in_thousandths(r.expert_worst_ms)}}}};
 }
 
 std::string log_text(const RequestNote& note) {
     const RequestRecord& r = note.record;
     std::string text = fmt::format(
         "{} {} {}: queue {:.1f} ms, prompt {} tokens ({} cached) {:.1f} ms, decode {} tokens {:.1f} ms "
-        "({:.1f} tok/s), expert hits {:.1f} %, swap in {} experts, {:.1f} MB, {:.1f} ms, worst {:.1f} ms, {}",
+        "({:.1f} tok/s), {}, swap in {} experts, {:.1f} MB, {:.1f} ms, worst {:.1f} ms, {}",
         note.id, note.path, lane_name(note.lane), r.queue_ms, r.prompt_tokens, r.cached_tokens, r.prefill_ms,
-        r.generated_tokens, r.decode_ms, per_second(r.decoded_tokens(), r.decode_ms), hit_percent(r),
+        r.generated_tokens, r.decode_ms, per_second(r.decoded_tokens(), r.decode_ms), hits_text(r),
         r.expert_misses, static_cast<double>(r.expert_bytes) / 1e6, r.expert_wait_ms, r.expert_worst_ms,
         note.finish);
     text += limit_text(r);

@@ -70,10 +70,15 @@ const WebRoute* find_route(std::string_view method, std::string_view path) {
     return found == std::end(k_routes) ? nullptr : &*found;
 }
 
-ApiError no_route(std::string_view method, std::string_view path) {
-    std::string others;
+std::string methods_of(std::string_view path) {
+    std::string methods;
     for (const WebRoute& route : k_routes)
-        if (has_path(route, path)) others += fmt::format("{}{}", others.empty() ? "" : ", ", route.method);
+        if (has_path(route, path)) methods += fmt::format("{}{}", methods.empty() ? "" : ", ", route.method);
+    return methods;
+}
+
+ApiError no_route(std::string_view method, std::string_view path) {
+    const std::string others = methods_of(path);
     if (!others.empty())
         return {.status = 405,
                 .message = fmt::format("{} takes {}, not {}.", printable(path), others, printable(method)),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "server/visit.h"
@@ -27,6 +28,8 @@ struct WebRoute {
 
 std::span<const WebRoute> routes();
 const WebRoute* find_route(std::string_view method, std::string_view path);  // nullptr: none
+// Those that a path has: "GET, HEAD"; "" where there is no such path.
+std::string methods_of(std::string_view path);
 // 404, or 405 where the path has other methods.
 ApiError no_route(std::string_view method, std::string_view path);
 // In whose words errors of a path are told, whether it exists or not.

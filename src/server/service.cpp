@@ -4,7 +4,9 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "server/host_names.h"
 #include "server/routes.h"
+#include "server/work_bytes.h"
 
 namespace ft {
 
@@ -43,7 +45,9 @@ HttpCallbacks Service::callbacks() {
                 },
             .refuse =
                 [this](const WebRequest& head, int status, std::string_view what) {
-                    return refused(head, {.status = status, .message = fmt::format("{}.", what)});
+                    ApiError error{.status = status, .message = fmt::format("{}.", what)};
+                    if (status == 503) error.type = "unavailable_error";
+                    return refused(head, error);
                 }};
 }
 
@@ -90,9 +94,12 @@ std::vector<WebHeader> Service::common_headers(const WebRequest& head) const {
 // What a browser asks before it lets a page ask.
 WebReply Service::preflight(const WebRequest& head) const {
     WebReply reply{.status = 204, .content_type = "", .headers = common_headers(head)};
+    const std::string methods = methods_of(head.path);
+    const std::string allowed = methods.empty() ? "OPTIONS" : methods + ", OPTIONS";
+    reply.headers.push_back({"Allow", allowed});
     if (!allowed_origin(head)) return reply;
     const std::string_view wanted = head.header("access-control-request-headers");
-    reply.headers.push_back({"Access-Control-Allow-Methods", "GET, POST, OPTIONS"});
+    reply.headers.push_back({"Access-Control-Allow-Methods", allowed});
     reply.headers.push_back({"Access-Control-Allow-Headers",
                              wanted.empty() ? "authorization, content-type" : std::string(wanted)});
     reply.headers.push_back({"Access-Control-Max-Age", "3600"});
@@ -102,25 +109,39 @@ WebReply Service::preflight(const WebRequest& head) const {
 WebReply Service::refused(const WebRequest& head, const ApiError& error) {
     metrics_.refused(error.status);
     WebReply reply = refusal(dialect_of_path(head.path), error);
+    if (error.status == 405) reply.headers.push_back({"Allow", methods_of(head.path) + ", OPTIONS"});
     for (WebHeader& header : common_headers(head)) reply.headers.push_back(std::move(header));
     return reply;
+}
+
+// Why whoever asks may not, whatever is asked; nothing where that is all right.
+std::optional<ApiError> Service::not_let_in(const WebRequest& head) const {
+    const std::string_view host = head.header("host");
+    if (options_.local_only && !may_be_called(host, options_.host_names))
+        return ApiError{
+            .status = 403,
+            .message = fmt::format("this server needs no key, so it answers to names of its own machine alone and "
+                                   "not to {}, which a web page could have taken. Add the name to "
+                                   "server.host_names, or set server.api_keys_file.",
+                                   printable(host, 100)),
+            .type = "permission_error",
+            .code = "host_not_allowed"};
+    std::string_view key = bearer_key(head.header("authorization"));
+    if (key.empty()) key = head.header("x-api-key");
+    if (keys_.accepts(key)) return std::nullopt;
+    return ApiError{.status = 401,
+                    .message = key.empty()
+                                   ? "this server needs a key: send it as Authorization: Bearer KEY."
+                                   : "the key is not one of this server's.",
+                    .type = "authentication_error",
+                    .code = "invalid_api_key"};
 }
 
 std::optional<WebReply> Service::admit(const WebRequest& head) {
     if (head.method == "OPTIONS") return std::nullopt;
     const WebRoute* route = find_route(head.method, head.path);
-    if (!route || route->needs != Needs::nothing) {
-        std::string_view key = bearer_key(head.header("authorization"));
-        if (key.empty()) key = head.header("x-api-key");
-        if (!keys_.accepts(key))
-            return refused(
-                head,
-                {.status = 401,
-                 .message = key.empty() ? "this server needs a key: send it as Authorization: Bearer KEY."
-                                        : "the key is not one of this server's.",
-                 .type = "authentication_error",
-                 .code = "invalid_api_key"});
-    }
+    if (!route || route->needs != Needs::nothing)
+        if (const std::optional<ApiError> error = not_let_in(head)) return refused(head, *error);
     if (!route) return refused(head, no_route(head.method, head.path));
     if (route->needs != Needs::model) return std::nullopt;
     if (const std::optional<ApiError> error = unavailable()) return refused(head, *error);
@@ -163,9 +184,15 @@ void Service::handle(WebRequest request, std::shared_ptr<Responder> responder) {
 }
 
 void Service::work(Visit visit, std::function<void(Visit)> job) {
-    work_.push([visit = std::move(visit), job = std::move(job)] {
+    const auto body = std::make_shared<std::string>(std::move(visit.request.body));
+    visit.request.body = {};
+    work_.push([visit = std::move(visit), body, job = std::move(job)] {
         try {
-            job(visit);
+            if (const auto error = take_room(visit.request, body->size() + work_bytes(*body)))
+                return refuse(visit, *error);
+            Visit taken = visit;
+            taken.request.body = std::move(*body);
+            job(std::move(taken));
         } catch (const std::exception& e) {  // of the JSON library, or no memory
             refuse(visit,
                    {.status = 500,
@@ -209,7 +236,7 @@ void Service::drain(Seconds most) {
         const std::lock_guard lock(mutex_);
         left.assign(calls_.begin(), calls_.end());
     }
-    log("serve", "{} answers are cancelled", left.size());
+    log("serve", "{} cancelled", left.size() == 1 ? "1 answer is" : fmt::format("{} answers are", left.size()));
     for (const auto& call : left)
         call->stop({.status = 503, .message = "the server stops.", .type = "unavailable_error"});
     left.clear();

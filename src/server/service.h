@@ -27,7 +27,11 @@ struct ServiceOptions {
     std::string version;                         // of the program
     size_t max_waiting = 1024;                   // requests in the queue; more: 429
     std::vector<std::string> cors_origins = {};  // of pages that may ask; "*": any
-    int64_t block_tokens = 0;                    // of a page of the KV cache
+    // No key is needed, and this machine alone is served: a request must call it by a name that no web page can
+    // have (host_names.h), or by one of these.
+    bool local_only = false;
+    std::vector<std::string> host_names = {};
+    int64_t block_tokens = 0;  // of a page of the KV cache
 };
 
 class Service {
@@ -44,6 +48,7 @@ class Service {
     void drain(Seconds most);
     void hurry() { hurry_ = true; }  // drain() waits no longer
     void stop_work() { work_.stop(); }
+    size_t under_way() const { return n_under_way_; }  // requests that are not answered to the end
 
     // For the routes.
     const ServiceOptions& options() const { return options_; }
@@ -54,7 +59,8 @@ class Service {
     const RequestRing& ring() const { return ring_; }
     MetricsNow now() const;
     std::string metrics_text() const { return metrics_.text(now()); }
-    // Runs on a work thread; what it throws is answered with 500.
+    // Runs on a work thread, once there is room for what the body's reading takes (work_bytes.h); what it throws
+    // is answered with 500.
     void work(Visit visit, std::function<void(Visit)> job);
     void go(Visit visit, EndpointCall call);
     // Why so many requests cannot be queued now; nothing where they can. Whoever was let in before the server
@@ -63,6 +69,7 @@ class Service {
 
  private:
     std::optional<WebReply> admit(const WebRequest& head);
+    std::optional<ApiError> not_let_in(const WebRequest& head) const;
     void handle(WebRequest request, std::shared_ptr<Responder> responder);
     std::optional<ApiError> unavailable() const;
     WebReply refused(const WebRequest& head, const ApiError& error);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -100,15 +101,19 @@ class ServiceTest : public ::testing::Test {
         options.fingerprint = "test";
         options.max_waiting = max_waiting;
         options.cors_origins = {"http://app.example"};
+        options.local_only = keys_file.empty();
+        options.host_names = {"ai.example"};
         service_ = std::make_unique<Service>(std::move(options), engine_, *keys_, *tokenizer_, &*template_,
                                              defaults_);
         callbacks_ = service_->callbacks();
     }
-    void load() {
+    // ram_budget: bytes; nothing: what there is.
+    void load(const std::string& path = k_demo, std::optional<uint64_t> ram_budget = {}) {
         engine_.start(
-            [](const EngineThread::Progress& progress) {
+            [path, ram_budget](const EngineThread::Progress& progress) {
                 LoadOptions options;
-                options.model_path = k_demo;
+                options.model_path = path;
+                options.ram_budget = ram_budget;
                 options.threads = 2;
                 options.n_ctx = 1024;
                 options.steps.batch_size = 3;
@@ -153,6 +158,7 @@ class ServiceTest : public ::testing::Test {
     HttpCallbacks callbacks_;
 };
 
+constexpr uint64_t k_less_than_the_experts = uint64_t{48} << 20;
 constexpr const char* k_long =
     R"({"prompt": "A story", "max_tokens": 4000, "ignore_eos": true, "stream": true})";
 
@@ -204,9 +210,102 @@ TEST_F(ServiceTest, OnlyPagesThatMayAskGetTheHeaders) {
         return ask({.method = "OPTIONS", .path = "/generate", .headers = {{"origin", origin}}});
     };
     EXPECT_EQ(from("http://app.example")->header("Access-Control-Allow-Origin"), "http://app.example");
-    EXPECT_THAT(std::string(from("http://app.example")->header("Access-Control-Allow-Methods")),
-                HasSubstr("POST"));
+    EXPECT_EQ(from("http://app.example")->header("Access-Control-Allow-Methods"), "POST, OPTIONS");
     EXPECT_EQ(from("http://evil.example")->header("Access-Control-Allow-Origin"), "");
+    EXPECT_EQ(from("http://evil.example")->header("Access-Control-Allow-Methods"), "");
+    const auto health = ask(
+        {.method = "OPTIONS", .path = "/health", .headers = {{"origin", "http://app.example"}}});
+    EXPECT_EQ(health->header("Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(ask({.method = "DELETE", .path = "/health"})->header("Allow"), "GET, HEAD, OPTIONS");
+}
+
+TEST_F(ServiceTest, WithoutKeysItAnswersToItsMachinesNamesAlone) {
+    make();
+    load();
+    const auto called = [&](const char* path, const char* host) {
+        return ask({.method = "GET", .path = path, .headers = {{"host", host}}});
+    };
+    for (const char* own : {"127.0.0.1:8080", "localhost", "ai.example:443"})
+        EXPECT_EQ(called("/v1/models", own)->reply.status, 200) << own;
+    const auto foreign = called("/v1/models", "evil.example:8080");
+    EXPECT_EQ(foreign->reply.status, 403);
+    for (const char* word : {"evil.example", "server.host_names", "server.api_keys_file"})
+        EXPECT_THAT(foreign->reply.body, HasSubstr(word));
+    EXPECT_EQ(called("/nothing", "evil.example")->reply.status, 403);
+    EXPECT_EQ(called("/health", "evil.example")->reply.status, 200) << "of a proxy, say";
+}
+
+TEST_F(ServiceTest, WithKeysItIsCalledByAnyName) {
+    const std::string path = ::testing::TempDir() + "service_test_names";
+    std::ofstream(path) << "right\n";
+    make(path);
+    std::filesystem::remove(path);
+    const auto reply = ask({.method = "GET",
+                            .path = "/v1/stats",
+                            .headers = {{"host", "any.example"}, {"x-api-key", "right"}}});
+    EXPECT_EQ(reply->reply.status, 200);
+}
+
+TEST_F(ServiceTest, RequestsShareTheMemoryThatThereIsForThem) {
+    make();
+    load();
+    const auto room = std::make_shared<ByteRoom>(uint64_t{1} << 20);
+    const auto with_room = [&](std::string path, std::string body) {
+        WebRequest request{.method = "POST", .path = std::move(path), .body = std::move(body)};
+        request.room = std::make_shared<ByteShare>(room);
+        EXPECT_TRUE(request.room->resize(request.body.size()));
+        return answered(ask(std::move(request)));
+    };
+    std::string words;
+    for (int i = 0; i < 20000; i++) words += "ab1 ";
+    const auto large = with_room("/tokenize", R"({"content": ")" + words + R"("})");
+    EXPECT_EQ(large->reply.status, 413);
+    EXPECT_THAT(large->reply.body, HasSubstr("server.requests_mib"));
+    std::string lists = "1";
+    for (int i = 0; i < 20000; i++) lists += ",[]";
+    const auto claude = with_room("/v1/messages", "{\"messages\": [" + lists + "]}");
+    EXPECT_EQ(claude->reply.status, 413);
+    EXPECT_EQ(Json::parse(claude->reply.body)["error"]["type"], "request_too_large");
+    {
+        ByteShare others(room);
+        EXPECT_TRUE(others.resize((uint64_t{1} << 20) - 1000));
+        const auto busy = with_room("/tokenize", R"({"content": "a b"})");
+        EXPECT_EQ(busy->reply.status, 503);
+        EXPECT_NE(busy->header("Retry-After"), "");
+    }
+    const auto ids = with_room("/tokenize", R"({"content": "a b", "with_pieces": true})");
+    EXPECT_EQ(ids->reply.status, 200);
+    EXPECT_EQ(Json::parse(ids->reply.body)["tokens"][0]["piece"], "a");
+    EXPECT_EQ(with_room("/generate", R"({"prompt": "x", "max_tokens": 2})")->reply.status, 200);
+    EXPECT_TRUE(comes_true([&] { return service_->under_way() == 0; }));
+    ids->reply.room.reset();  // a connection does so once it is sent
+    EXPECT_TRUE(comes_true([&] { return room->held() == 0; })) << room->held();
+}
+
+TEST(ApiErrors, WhatTheServerBrokeIsNotToldAsTheClients) {
+    for (const Code code : {Code::damaged, Code::truncated, Code::io, Code::internal})
+        EXPECT_EQ(api_error(Error{code, "x", ""}).status, 500);
+    for (const Code code : {Code::invalid, Code::too_large, Code::unsupported})
+        EXPECT_EQ(api_error(Error{code, "x", ""}).status, 400);
+}
+
+TEST_F(ServiceTest, AModelFileThatBreaksIsTold) {
+    const std::string path = fmt::format("{}service_test_{}.gguf", ::testing::TempDir(), ::getpid());
+    std::filesystem::copy_file(k_demo, path, std::filesystem::copy_options::overwrite_existing);
+    make();
+    load(path, k_less_than_the_experts);
+    ASSERT_FALSE(engine_.engine().experts_resident());
+    EXPECT_EQ(get("/health")->reply.status, 200);
+    const std::string asked = R"({"prompt": "What is a router?", "max_tokens": 40, "ignore_eos": true})";
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    const auto broken = answered(post("/generate", asked));
+    EXPECT_EQ(broken->reply.status, 500);
+    EXPECT_THAT(broken->reply.body, HasSubstr("server_error"));
+    const auto health = get("/health");
+    EXPECT_EQ(health->reply.status, 503);
+    EXPECT_EQ(Json::parse(health->reply.body)["status"], "failed");
+    EXPECT_EQ(get("/health/live")->reply.status, 200);
+    std::filesystem::remove(path);
 }
 
 TEST_F(ServiceTest, AnswersWholeAndAsAStream) {

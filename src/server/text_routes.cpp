@@ -7,6 +7,7 @@
 #include "server/json_fields.h"
 #include "server/routes.h"
 #include "server/service.h"
+#include "server/work_bytes.h"
 #include "text/utf8.h"
 
 namespace ft {
@@ -23,21 +24,48 @@ std::optional<TextJson> body_of(const Visit& visit) {
     return std::nullopt;
 }
 
-// Reads a body on a work thread, and answers with what `make` makes of it; an error that `make` sets instead.
-using Make = TextJson (*)(Service& service, const TextJson& body, std::optional<ApiError>& error);
+// Reads a body on a work thread, and answers with the JSON text that `make` makes of it; an error that it sets
+// instead.
+using Make = std::string (*)(Service& service, const Visit& visit, const TextJson& body,
+                             std::optional<ApiError>& error);
 
 void answer_with(Service& service, Visit visit, Make make) {
     service.work(std::move(visit), [&service, make](const Visit& taken) {
-        const std::optional<TextJson> body = body_of(taken);
-        if (!body) return;
         std::optional<ApiError> error;
-        const TextJson made = make(service, *body, error);
+        std::string made;
+        {
+            const std::optional<TextJson> body = body_of(taken);
+            if (!body) return;
+            made = make(service, taken, *body, error);
+        }
         if (error) refuse(taken, *error);
-        else answer_json(taken, made);
+        else answer_large(taken, std::move(made));
     });
 }
 
-TextJson tokens_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+// Bytes of the answer for each id at most: its digits, or {"id":…,"piece":"…"} of a short piece.
+constexpr size_t k_per_id = 8, k_per_piece = 48;
+
+// Written as they come: a list of JSON values would take several times the place.
+std::string ids_text(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, bool with_pieces) {
+    std::string text = R"({"tokens":[)";
+    text.reserve(ids.size() * (with_pieces ? k_per_piece : k_per_id));
+    std::string piece;
+    for (size_t i = 0; i < ids.size(); i++) {
+        if (i > 0) text += ',';
+        if (!with_pieces) {
+            text += std::to_string(ids[i]);
+            continue;
+        }
+        piece.clear();
+        tokenizer.append_bytes(ids[i], true, piece);
+        text += fmt::format(R"({{"id":{},"piece":{}}})", ids[i], json_line(mend_utf8(piece)));
+    }
+    return text + "]}";
+}
+
+std::string tokens_of(Service& service, const Visit& visit, const TextJson& body,
+                      std::optional<ApiError>& error) {
     JsonFields fields(body, error);
     const std::optional<std::string> content = fields.text("content");
     if (!content && !error) fields.fail("content", "content is missing: the text whose ids are wanted.");
@@ -46,21 +74,17 @@ TextJson tokens_of(Service& service, const TextJson& body, std::optional<ApiErro
     const bool with_pieces = fields.boolean("with_pieces").value_or(false);
     if (error) return {};
     const Tokenizer& tokenizer = service.model().tokenizer;
-    TextJson tokens = TextJson::array();
-    for (const int32_t id :
-         tokenizer.encode(*content, {.special = parse_special, .add_special = add_special})) {
-        if (!with_pieces) {
-            tokens.push_back(id);
-            continue;
-        }
-        std::string piece;
-        tokenizer.append_bytes(id, true, piece);
-        tokens.push_back({{"id", id}, {"piece", mend_utf8(piece)}});
-    }
-    return {{"tokens", std::move(tokens)}};
+    const std::vector<int32_t> ids =
+        tokenizer.encode(*content, {.special = parse_special, .add_special = add_special});
+    // The ids themselves are part of what the body's reading may take; their pieces are more.
+    if (with_pieces)
+        error = take_room(visit.request, work_bytes(visit.request.body) + visit.request.body.size() +
+                                             ids.size() * k_per_piece);
+    return error ? std::string() : ids_text(tokenizer, ids, with_pieces);
 }
 
-TextJson content_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+std::string content_of(Service& service, const Visit&, const TextJson& body,
+                       std::optional<ApiError>& error) {
     JsonFields fields(body, error);
     const Tokenizer& tokenizer = service.model().tokenizer;
     const TextJson* tokens = fields.find("tokens");
@@ -75,7 +99,7 @@ TextJson content_of(Service& service, const TextJson& body, std::optional<ApiErr
         }
         ids.push_back(id.get<int32_t>());
     }
-    return {{"content", mend_utf8(tokenizer.decode(ids))}};
+    return json_line({{"content", mend_utf8(tokenizer.decode(ids))}});
 }
 
 // What the model would be fed for a body of `endpoint`.
@@ -89,30 +113,34 @@ std::optional<OpenAiCall> call_of(Service& service, Endpoint endpoint, const Tex
     return std::nullopt;
 }
 
-TextJson prompt_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+std::string prompt_of(Service& service, const Visit&, const TextJson& body,
+                      std::optional<ApiError>& error) {
     const auto call = call_of(service, Endpoint::chat, body, error);
     if (error) return {};
-    return {{"prompt", call->prompt_text}};
+    return json_line({{"prompt", call->prompt_text}});
 }
 
-TextJson chat_ids(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+std::string chat_ids(Service& service, const Visit&, const TextJson& body,
+                     std::optional<ApiError>& error) {
     const auto call = call_of(service, Endpoint::chat, body, error);
     if (error) return {};
-    return {{"token_ids", call->requests.front().prompt}};
+    return json_line({{"token_ids", call->requests.front().prompt}});
 }
 
-TextJson completion_ids(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+std::string completion_ids(Service& service, const Visit&, const TextJson& body,
+                           std::optional<ApiError>& error) {
     const auto call = call_of(service, Endpoint::completions, body, error);
     if (error) return {};
     TextJson prompts = TextJson::array();
     for (const Request& request : call->requests) prompts.push_back({{"token_ids", request.prompt}});
-    return prompts;
+    return json_line(prompts);
 }
 
-TextJson count_of(Service& service, const TextJson& body, std::optional<ApiError>& error) {
+std::string count_of(Service& service, const Visit&, const TextJson& body,
+                     std::optional<ApiError>& error) {
     const auto call = call_of(service, Endpoint::anthropic_messages, body, error);
     if (error) return {};
-    return {{"input_tokens", call->requests.front().prompt.size()}};
+    return json_line({{"input_tokens", call->requests.front().prompt.size()}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/event_lines.h"
+#include "server/work_bytes.h"
 
 namespace ft {
 
@@ -22,6 +23,12 @@ void answer(const Visit& visit, WebReply reply) { visit.responder->send(dressed(
 
 void answer_json(const Visit& visit, const nlohmann::ordered_json& body) {
     answer(visit, {.body = json_line(body)});
+}
+
+void answer_large(const Visit& visit, std::string json) {
+    // With its head and once more where the connection writes it.
+    if (const auto error = take_room(visit.request, 2 * uint64_t{json.size()})) return refuse(visit, *error);
+    answer(visit, {.body = std::move(json), .room = visit.request.room});
 }
 
 void refuse(const Visit& visit, const ApiError& error) { answer(visit, refusal(visit.dialect, error)); }

@@ -35,8 +35,8 @@ class Ledger {
 
 // What RAM must hold whatever the number of slots, a step's rows aside.
 struct Fixed {
-    uint64_t parts = 0, kv = 0, state = 0, scratch = 0, program = 0;
-    uint64_t sum() const { return parts + kv + state + scratch + program; }
+    uint64_t parts = 0, kv = 0, state = 0, scratch = 0, program = 0, requests = 0;
+    uint64_t sum() const { return parts + kv + state + scratch + program + requests; }
 };
 
 uint64_t auto_ram_budget(const Machine& machine) {
@@ -151,6 +151,7 @@ class Planner {
         fixed_.state = kv_on_card_ ? 0 : state_;
         fixed_.scratch = shape_.scratch_fixed;
         fixed_.program = shape_.program_bytes;
+        fixed_.requests = settings_.request_bytes;
     }
 
     uint64_t scratch(int64_t tokens) const {
@@ -283,6 +284,7 @@ class Planner {
         ledger_.add("recurrent state", sequences, state_);
         ledger_.add("activations and scratch", Tier::ram, fixed_.scratch + scratch(plan_.chunk));
         ledger_.add("program and tokenizer", Tier::ram, fixed_.program);
+        ledger_.add("requests", Tier::ram, fixed_.requests);
         if (!machine_.card) return;
         ledger_.add("activations on the card", Tier::vram, card_scratch_);
         ledger_.add(std::string(k_context_item), Tier::vram, machine_.card->context_bytes);

@@ -45,6 +45,7 @@ struct PlanSettings {
     int64_t sinks = 0;        // the first tokens of a sequence, which a window does not forget
     bool endless = false;     // a sequence goes on when the context is full, and forgets
     int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
+    uint64_t request_bytes = 0;  // of RAM, for what a server's requests take beside the model
 };
 
 enum class Tier { vram, ram, drive };

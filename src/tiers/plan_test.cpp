@@ -193,6 +193,20 @@ TEST(Plan, TheMinimumIsTheSmallestBudgetThatIsAccepted) {
         }
 }
 
+TEST(Plan, CountsWhatTheRequestsOfAServerTake) {
+    const ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(64, 0);
+    PlanSettings settings{.n_ctx = 2048};
+    const Plan without = plan(machine, shape, settings);
+    settings.request_bytes = 100 * k_mib;
+    const Plan with = plan(machine, shape, settings);
+    EXPECT_EQ(with.minimum_ram, without.minimum_ram + settings.request_bytes);
+    EXPECT_EQ(with.resident_ram, without.resident_ram + settings.request_bytes);
+    const auto named = [](const PlanItem& item) { return item.name == "requests"; };
+    EXPECT_EQ(std::ranges::count_if(with.items, named), 1);
+    EXPECT_EQ(std::ranges::count_if(without.items, named), 0);
+}
+
 TEST(Plan, MoreMemoryNeverGivesFewerSlots) {
     for (const Published& model : k_published) {
         const ModelShape shape = shape_of(model);

@@ -2,8 +2,10 @@
 import concurrent.futures
 import http.client
 import json
+import os
 import signal
 import socket
+import subprocess
 import time
 
 import harness
@@ -12,6 +14,7 @@ from harness import DEMO, ask, run
 from serving import CHAT, TEXT
 
 QUESTION = {"messages": [{"role": "user", "content": "What is a router?"}], "max_tokens": 16, "temperature": 0}
+LESS_THAN_THE_EXPERTS = 0.035  # GiB
 LONG = {"prompt": "A story", "max_tokens": 900, "ignore_eos": True, "temperature": 1.2}
 
 
@@ -32,6 +35,12 @@ class Refusals(harness.Case):
             (head + "server: {host: 0.0.0.0}\n", ("0.0.0.0", "key")),
             (head + "server: {api_keys_file: /nowhere/keys}\n", ("/nowhere/keys",)),
             (head + "server: {host: no-such-host.invalid}\n", ("no-such-host.invalid",)),
+            (head + 'server: {host: ""}\n', ("server.host", "no address")),
+            (head + "server: {host: 256.1.1.1}\n", ("256.1.1.1", "no address")),
+            (head + 'server: {host: "[a,b]"}\n', ("[a,b]", "no address")),
+            (head + "server: {cors_origins: {a: b}}\n", ("cors_origins", "list")),
+            (head + 'server: {cors_origins: ["{a: b}"]}\n', ("cors_origins", "{a: b}", "origin")),
+            (head + "kv_cache: {park_dir: /proc}\n", ("park_dir", "/proc")),
             (head + "model: {}\n", ("model",)),
             ("server: {port: 0}\n", ("model",)),
             ("model: {path: /nowhere/x.gguf}\n", ("/nowhere/x.gguf",)),
@@ -46,7 +55,7 @@ class Refusals(harness.Case):
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            self.refused(run("serve", DEMO, "--port", port, limit=60), port)
+            self.refused(run("serve", DEMO, "--port", port, limit=60), port, "--port")
 
     def test_flags_of_other_programs(self):
         for flags, line in (
@@ -83,6 +92,8 @@ class Answers(harness.Case):
         for line in ("[load] model loaded: " + DEMO.name, "[mem] CUDA context: 0.0GB", "[mem] active experts: ",
                      "[mem] KV cache: f16, max context: 1024", "[serve] listening on 127.0.0.1:%d" % self.server.port):
             self.assertIn(line, log)
+        for line in log.splitlines():
+            self.assertRegex(line, r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\] \[\w+\] ")
 
     def test_generate_is_what_run_says(self):
         body = {"prompt": "What is a router?", "max_tokens": 16, "temperature": 0, "repetition_penalty": 1.0}
@@ -179,6 +190,13 @@ class Answers(harness.Case):
         other = self.server.get("/health", headers={"Origin": "http://evil.example"})
         self.assertNotIn("access-control-allow-origin", other.headers)
 
+    def test_names_that_a_web_page_may_have(self):
+        for host, status in (("127.0.0.1:%d" % self.server.port, 200), ("localhost", 200), ("evil.example", 403)):
+            reply = self.server.get("/v1/models", headers={"Host": host})
+            self.assertEqual(reply.status, status, host)
+        self.assertIn("server.host_names", str(reply))
+        self.assertEqual(self.server.get("/health", headers={"Host": "evil.example"}).status, 200)
+
     def test_many_streams_are_each_what_they_are_alone(self):
         def body(i):
             return {"prompt": "Story %d" % i, "max_tokens": 4 + i % 7, "temperature": 0.9 if i % 2 else 0, "seed": i}
@@ -243,6 +261,86 @@ class Keys(harness.Case):
             self.assertNotIn("first-key", server.log)
 
 
+class Bodies(harness.Case):
+    def test_they_share_the_memory_that_there_is_for_them(self):
+        with serving.Server(self.folder, {"server": {"requests_mib": 1}}) as server:
+            self.assertIn("planned", server.log)
+            large = server.post("/v1/messages", {"messages": [{"role": "user", "content": "ab1 " * 60000}]})
+            self.assertEqual((large.status, large.json()["error"]["type"]), (413, "request_too_large"), str(large))
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as slow:
+                slow.sendall(b"POST /generate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" + b"[" * 900000)
+                end = time.monotonic() + 20
+                reply = None
+                while time.monotonic() < end and (reply is None or reply.status == 400):
+                    reply = server.post("/api/chat", b" " * 300000)  # no chat, but that is seen once it has come
+                self.assertEqual(reply.status, 503, str(reply))
+                self.assertIn("retry-after", reply.headers)
+                self.assertIsInstance(reply.json()["error"], str)
+            self.assertEqual(server.post("/generate", {"prompt": "x", "max_tokens": 1}).status, 200)
+
+
+class Started(harness.Case):
+    """Servers that are started in other ways than those of the other tests"""
+
+    def started(self, *args, **more):
+        port = serving.free_port()
+        process = subprocess.Popen([harness.PROGRAM, "serve", str(DEMO), "--port", str(port), *args], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, env=harness.environment(), **more)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + serving.START_SECONDS
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                if serving.call(port, "GET", "/health", timeout=5).status == 200:
+                    return port, process
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError("the server did not start")
+
+    def test_a_log_that_nobody_reads_stops_nothing(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        try:
+            while True:
+                os.write(writer, b"x" * 4096)
+        except BlockingIOError:
+            pass
+        os.set_blocking(writer, True)
+        port, process = self.started(stderr=writer)
+        os.close(writer)
+        for _ in range(3):
+            self.assertEqual(serving.call(port, "POST", "/generate", {"prompt": "x", "max_tokens": 1}).status, 200)
+        self.assertEqual(serving.call(port, "GET", "/health").status, 200)
+        process.terminate()
+        self.assertEqual(process.wait(30), 0)
+
+    def test_a_profile_takes_the_context_that_the_model_has(self):
+        log = self.path("profile.log")
+        with open(log, "wb") as stderr:
+            self.started("--profile", "long", stderr=stderr)
+        said = log.read_text()
+        self.assertIn("--profile long asks for a context of 32768 tokens, but the model was made for 1024", said)
+        self.assertIn("max context: 1024", said)
+
+    def test_a_model_file_that_is_cut_short(self):
+        model = self.write("cut.gguf", DEMO.read_bytes())
+        options = {"model": {"path": str(model)}, "memory": {"ram_budget": LESS_THAN_THE_EXPERTS}, "server": {"requests_mib": 1}}
+        with serving.Server(self.folder, options) as server:
+            self.assertRegex(server.log, r"on the drive: \d+ of")
+            os.truncate(model, model.stat().st_size // 2)
+            for _ in range(2):
+                broken = server.post("/generate", {"prompt": "What is a router?", "max_tokens": 60, "ignore_eos": True})
+                self.assertEqual(broken.status, 500, str(broken))
+            health = server.get("/health")
+            self.assertEqual((health.status, health.json()["status"]), (503, "failed"))
+            time.sleep(0.2)
+            causes = [line for line in server.log.splitlines() if "cannot be computed" in line]
+            self.assertEqual(len(causes), 1, causes)
+            self.assertIn("cut.gguf", causes[0])
+
+
 class Stopping(harness.Case):
     def test_what_runs_is_ended_in_order(self):
         options = {"server": {"drain_timeout": 1}, "inference": {"batch_size": 2, "interactive_slots": 1}}
@@ -266,6 +364,8 @@ class Stopping(harness.Case):
             server.process.send_signal(signal.SIGINT)
             self.assertEqual(server.process.wait(20), 0)
             self.assertLess(time.monotonic() - start, 15)
+            self.assertIn("[serve] stopping: no request is under way", server.log)
+            self.assertTrue(server.log.endswith("[serve] stopped\n"), server.log[-300:])
 
 
 if __name__ == "__main__":

@@ -2,35 +2,16 @@
 // every dialect can tell the answer.
 #include <nlohmann/json.hpp>
 
-#include "server/endpoint_call.h"
-#include "server/json_body.h"
-#include "text/chat_template.h"
+#include "server/served_model_for_test.h"
 #include "text/utf8.h"
-#include "text/vocabulary_for_test.h"
 
 namespace {
 
-struct Model {
-    std::unique_ptr<ft::Tokenizer> tokenizer;
-    ft::ChatTemplate chat_template;
-    ft::RequestDefaults defaults;
-};
-
-Model make_model() {
-    auto tokenizer = std::move(*ft::load_byte_bpe(ft::byte_vocabulary(), "gpt-2"));
-    ft::RequestDefaults defaults = *ft::request_defaults(*ft::load_settings({}), *tokenizer);
-    return {std::move(tokenizer), *ft::ChatTemplate::parse("{{ tools | tojson }}{{ messages | tojson }}"),
-            std::move(defaults)};
-}
-
-ft::EndpointCall make_call(const Model& model, ft::Endpoint endpoint) {
-    const auto body =
-        ft::parse_json(R"({"model": "m", "messages": [{"role": "user", "content": "a"}], "tools": [{"type":
+ft::EndpointCall make_call(const ft::SmallModel& model, ft::Endpoint endpoint) {
+    ft::ParsedEndpoint parsed =
+        model.parse(endpoint, R"({"model": "local-moe", "messages": [{"role": "user", "content": "a"}], "tools": [{"type":
         "function", "name": "f", "function": {"name": "f", "parameters": {"type": "object", "properties": {"n": {"type":
         ["integer", "null"]}, "o": {"type": "object"}}}}}], "input": "a"})");
-    ft::ParsedEndpoint parsed =
-        ft::parse_endpoint(endpoint, *body, {*model.tokenizer, &model.chat_template, model.defaults, 4096},
-                           {.id = "1", .model = "m"});
     ft::check(parsed.call.has_value(), "the request is read");
     return std::move(*parsed.call);
 }
@@ -56,7 +37,7 @@ std::vector<ft::AnswerPiece> read(const ft::OpenAiCall& call, std::string_view t
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    static const Model model = make_model();
+    static const ft::SmallModel model("{{ tools | tojson }}{{ messages | tojson }}");
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (size > 2000 || !ft::is_utf8(text)) return 0;
     const ft::EndpointCall call = make_call(model, ft::Endpoint::chat);

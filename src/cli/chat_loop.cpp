@@ -1,6 +1,9 @@
 #include "cli/chat_loop.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/nearest_name.h"
@@ -10,6 +13,8 @@ namespace ft::cli {
 namespace {
 
 enum class Next { go_on, leave };
+
+constexpr std::string_view k_quotes = "\"\"\"";
 
 struct ChatCommand {
     const char* name;
@@ -63,12 +68,42 @@ constexpr ChatCommand k_commands[] = {
      [](const ChatHooks&, const std::string&) { return Next::leave; }},
 };
 
+// What other programs call it: a command of ours, which gets what stands behind it, or a hint.
+struct ForeignChatCommand {
+    const char* typed;
+    const char* ours;
+    const char* hint;
+};
+constexpr ForeignChatCommand k_foreign_chat_commands[] = {
+    {"/bye", "/exit", nullptr},
+    {"/quit", "/exit", nullptr},
+    {"/q", "/exit", nullptr},
+    {"/?", "/help", nullptr},
+    {"/clear", "/reset", nullptr},
+    {"/new", "/reset", nullptr},
+    {"/set system", "/system", nullptr},
+    {"/show", "/stats", nullptr},
+    {"/set", nullptr,
+     "Sampling is set when the chat is started: `freetoken run --help` lists --temp, --seed and the like. "
+     "/system TEXT sets the system prompt."},
+    {"/regen", nullptr, "An answer is not written again here. Ask in other words, or begin anew by /reset."},
+    {"/retry", nullptr, "An answer is not written again here. Ask in other words, or begin anew by /reset."},
+};
+
+// The rest of the line behind `typed`; nothing where the line does not begin with it as whole words.
+std::optional<std::string> behind(const std::string& line, std::string_view typed) {
+    if (!line.starts_with(typed)) return std::nullopt;
+    if (line.size() > typed.size() && line[typed.size()] != ' ') return std::nullopt;
+    const size_t rest = line.find_first_not_of(' ', typed.size());
+    return rest == std::string::npos ? "" : line.substr(rest);
+}
+
 Next show_help(const ChatHooks& hooks, const std::string&) {
     for (const ChatCommand& command : k_commands)
         hooks.say(
             fmt::format("  {:<16} {}", fmt::format("{} {}", command.name, command.argument), command.help));
-    hooks.say("  Ctrl-C stops an answer. A line that ends with \\ goes on in the next one; what is");
-    hooks.say("  pasted is one message, with its newlines.");
+    hooks.say("  Ctrl-C stops an answer. A line that ends with \\ goes on in the next one, and so does what");
+    hooks.say("  begins with \"\"\", until \"\"\" ends it; what is pasted is one message, with its newlines.");
     return Next::go_on;
 }
 
@@ -79,22 +114,42 @@ bool is_command(const std::string& line) {
 }
 
 Next run_slash_command(const ChatHooks& hooks, const std::string& line) {
-    const std::string word = line.substr(0, line.find(' '));
-    std::string argument = line.substr(std::min(word.size() + 1, line.size()));
-    argument.erase(0, std::min(argument.find_first_not_of(' '), argument.size()));
     std::vector<std::string> names;
     for (const ChatCommand& command : k_commands) {
-        if (word == command.name) return command.run(hooks, argument);
+        if (const auto argument = behind(line, command.name)) return command.run(hooks, *argument);
         names.emplace_back(command.name);
     }
+    for (const ForeignChatCommand& foreign : k_foreign_chat_commands) {
+        const auto argument = behind(line, foreign.typed);
+        if (!argument) continue;
+        if (foreign.ours) return run_slash_command(hooks, fmt::format("{} {}", foreign.ours, *argument));
+        hooks.say(foreign.hint);
+        return Next::go_on;
+    }
+    const std::string word = line.substr(0, line.find(' '));
     const std::string guess = did_you_mean(word, names);
     hooks.say(fmt::format("{} is no command. {}", word, guess.empty() ? "/help lists them." : guess));
     return Next::go_on;
 }
 
-// A typed text: lines joined while they end with a backslash.
-LineEditor::Line read_text(const ChatHooks& hooks) {
+// Until a line ends with the quotes that it began with.
+LineEditor::Line read_quoted(const ChatHooks& hooks, LineEditor::Line line) {
+    line.text.erase(0, k_quotes.size());
+    while (!line.text.ends_with(k_quotes)) {
+        const LineEditor::Line more = hooks.read_line("… ");
+        if (more.kind != LineEditor::Line::Kind::text) return more;
+        line.text += "\n" + more.text;
+    }
+    line.text.erase(line.text.size() - k_quotes.size());
+    line.text.erase(0, line.text.starts_with('\n') ? 1 : 0);
+    return line;
+}
+
+// A typed text: lines joined while they end with a backslash, or in quotes, which no command stands in.
+LineEditor::Line read_text(const ChatHooks& hooks, bool& quoted) {
     LineEditor::Line line = hooks.read_line("> ");
+    quoted = line.kind == LineEditor::Line::Kind::text && line.text.starts_with(k_quotes);
+    if (quoted) return read_quoted(hooks, std::move(line));
     while (line.kind == LineEditor::Line::Kind::text && line.text.ends_with('\\')) {
         line.text.pop_back();
         const LineEditor::Line more = hooks.read_line("… ");
@@ -108,13 +163,16 @@ LineEditor::Line read_text(const ChatHooks& hooks) {
 
 Expected<int> run_chat(const ChatHooks& hooks) {
     for (;;) {
-        const LineEditor::Line line = read_text(hooks);
+        bool quoted = false;
+        const LineEditor::Line line = read_text(hooks, quoted);
         if (line.kind != LineEditor::Line::Kind::text)
             hooks.say("");  // the cursor stands behind a half-typed line
         if (line.kind == LineEditor::Line::Kind::end) return 0;
         if (line.kind == LineEditor::Line::Kind::interrupted) continue;
         if (line.text.find_first_not_of(" \t\n") == std::string::npos) continue;
-        if (is_command(line.text)) {
+        if (!quoted && (line.text == "exit" || line.text == "quit")) {
+            hooks.say("/exit or Ctrl-D ends the chat.");
+        } else if (!quoted && is_command(line.text)) {
             if (run_slash_command(hooks, line.text) == Next::leave) return 0;
         } else if (const Status answered = hooks.answer(line.text); !answered) {
             return answered.error();

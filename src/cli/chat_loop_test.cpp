@@ -76,6 +76,25 @@ TEST(ChatLoop, UnknownCommandsNameTheNearest) {
     EXPECT_EQ(typed.asked, "");
 }
 
+TEST(ChatLoop, CommandsOfOtherProgramsAreUnderstoodOrAnsweredWithOurs) {
+    Typed typed = Typed::of({"/set system Be brief.", "/clear", "/?", "/show info", "/set parameter seed 5", "/regen",
+                             "exit", "/bye", "Hello."});
+    ASSERT_TRUE(typed.run());
+    EXPECT_EQ(typed.asked, "");
+    EXPECT_EQ(typed.system, "Be brief.");
+    EXPECT_EQ(typed.resets, 1);
+    for (const char* said : {"this list", "seed 7", "freetoken run --help", "not written again", "/exit or Ctrl-D"})
+        EXPECT_NE(typed.said.find(said), std::string::npos) << said;
+    EXPECT_EQ(typed.said.find("is no command"), std::string::npos) << typed.said;
+}
+
+TEST(ChatLoop, QuotesHoldSeveralLines) {
+    Typed typed = Typed::of({"\"\"\"one", "two", "", "four\"\"\"", "\"\"\"", "/bye", "\"\"\"",
+                             "\"\"\"in one line\"\"\"", "\"\"\"never", "ended"});
+    ASSERT_TRUE(typed.run());
+    EXPECT_EQ(typed.asked, "[one\ntwo\n\nfour][/bye\n][in one line]");
+}
+
 TEST(ChatLoop, SystemAndReset) {
     Typed typed = Typed::of({"/system", "/system  Be brief. Always.", "/reset", "/system"});
     ASSERT_TRUE(typed.run());

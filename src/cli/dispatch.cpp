@@ -43,6 +43,42 @@ constexpr Habit k_habits[] = {
     {"--n-gpu-layers", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
 };
 
+// Commands of other programs, and what does the same here.
+struct ForeignCommand {
+    std::string_view word, hint;
+};
+constexpr ForeignCommand k_foreign_commands[] = {
+    {"ls", "Here it is `freetoken list`."},
+    {"models", "Here it is `freetoken list`."},
+    {"chat", "`freetoken run MODEL` is a chat."},
+    {"cli", "`freetoken run MODEL` is a chat."},
+    {"ask", "Here it is `freetoken run MODEL \"question\"`."},
+    {"generate", "Here it is `freetoken run MODEL \"question\"`."},
+    {"complete", "Here it is `freetoken run MODEL --raw -p TEXT`."},
+    {"version", "Here it is `freetoken --version`."},
+    {"download", "Here it is `freetoken pull`."},
+    {"get", "Here it is `freetoken pull`."},
+    {"install", "A model is fetched by `freetoken pull`."},
+    {"remove", "Here it is `freetoken rm`."},
+    {"delete", "Here it is `freetoken rm`."},
+    {"start", "Here it is `freetoken serve MODEL`."},
+    {"server", "Here it is `freetoken serve MODEL`."},
+    {"load", "A model is loaded by what uses it: `freetoken run MODEL`, `freetoken serve MODEL`."},
+    {"stop", "A server ends by Ctrl-C or SIGTERM; `freetoken ps` shows the programs that run."},
+    {"unload", "A server ends by Ctrl-C or SIGTERM; `freetoken ps` shows the programs that run."},
+    {"status", "Here it is `freetoken ps`, or `freetoken ctl health` of a server."},
+    {"info", "Here it is `freetoken show MODEL`."},
+    {"inspect", "Here it is `freetoken show MODEL`."},
+    {"benchmark", "Here it is `freetoken bench MODEL`."},
+    {"push", "Models are files here and are not uploaded; `freetoken pull` gets one."},
+    {"cp", "Models are files: `freetoken list --json` says where. A server's name for its model: --served-model-name."},
+    {"create", "A Modelfile is given to the server: `freetoken serve --modelfile FILE`."},
+    {"quantize", "GGUF files are used as they are: `freetoken pull OWNER/REPO --quant TYPE` chooses one."},
+    {"convert", "GGUF files are used as they are: `freetoken pull OWNER/REPO` gets one."},
+    {"signin", "A hub's token is the variable HF_TOKEN."},
+    {"login", "A hub's token is the variable HF_TOKEN."},
+};
+
 const Command* find_command(std::string_view name) {
     const auto all = commands();
     const auto found = std::find_if(all.begin(), all.end(), [&](const Command& c) { return c.name == name; });
@@ -168,11 +204,13 @@ Error unknown_command(std::string_view word) {
         return Error{Code::invalid, fmt::format("unknown flag {}", word),
                      guess.empty() ? "A command comes first: see `freetoken --help`." : guess};
     }
+    const std::string what = fmt::format("unknown command \"{}\"", word);
+    for (const ForeignCommand& foreign : k_foreign_commands)
+        if (foreign.word == word) return Error{Code::invalid, what, std::string(foreign.hint)};
     std::vector<std::string> names;
     for (const Command& command : commands()) names.emplace_back(command.name);
     const std::string guess = did_you_mean(word, names);
-    return Error{Code::invalid, fmt::format("unknown command \"{}\"", word),
-                 guess.empty() ? "See `freetoken --help`." : guess};
+    return Error{Code::invalid, what, guess.empty() ? "See `freetoken --help`." : guess};
 }
 
 }  // namespace

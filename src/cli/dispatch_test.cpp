@@ -89,6 +89,22 @@ TEST(Dispatch, HabitsOfOtherProgramsAreAnsweredWithOurNames) {
         EXPECT_NE(refusal({"run", "x.gguf", "-p", "a", "--raw", flag, "on"}).find(flag), std::string::npos);
 }
 
+TEST(Dispatch, CommandsOfOtherProgramsAreAnsweredWithOurs) {
+    for (const auto& [word, ours] : std::vector<std::pair<std::string, std::string>>{
+             {"ls", "`freetoken list`"},
+             {"chat", "`freetoken run MODEL`"},
+             {"version", "`freetoken --version`"},
+             {"stop", "`freetoken ps`"},
+             {"push", "`freetoken pull`"},
+             {"cp", "`freetoken list --json`"},
+             {"create", "`freetoken serve --modelfile FILE`"}})
+        EXPECT_NE(refusal({word}).find(ours), std::string::npos) << refusal({word});
+    // none of them is a command of ours, and none that we have is hidden by a hint
+    for (const Command& command : commands())
+        EXPECT_EQ(refusal({command.name, "--no-such-flag"}).find("unknown command"), std::string::npos);
+    EXPECT_EQ(refusal({"xp"}), "unknown command \"xp\". See `freetoken --help`.");
+}
+
 TEST(Dispatch, ABundleThatBeginsWithHIsNoHelp) {
     EXPECT_NE(refusal({"run", "-hf", "owner/model"}).find("freetoken pull"), std::string::npos);
     EXPECT_NE(refusal({"serve", "--api-key", "sk-1"}).find("server.api_keys_file"), std::string::npos);

@@ -3,7 +3,11 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
+#include "base/system_error.h"
+#include "hub/source.h"
 #include "hub/url.h"
 
 namespace ft::cli {
@@ -19,6 +23,27 @@ bool is_absent(const std::string& path) {
 bool looks_like_path(const std::string& word) {
     return word.empty() || word.front() == '/' || word.front() == '.' || word.front() == '~' ||
            word.ends_with(".gguf");
+}
+
+// A model as it is trained with: a folder of safetensors files.
+bool holds_safetensors(const std::string& folder) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+         at.increment(failed))
+        if (at->path().extension() == ".safetensors") return true;
+    return false;
+}
+
+// Something that is there, an address, or no text at all: nothing to look up.
+bool is_place(const std::string& word) {
+    return word.empty() || is_url(word) || word.find('\0') != std::string::npos || !is_absent(word);
+}
+
+Expected<std::string> path_of_place(const std::string& word) {
+    if (!holds_safetensors(word)) return word;
+    return Error{Code::unsupported,
+                 fmt::format("{}: this is a folder of safetensors weights, not a GGUF file", path_text(word)),
+                 "Get a GGUF file of the same model by `freetoken pull OWNER/REPO-GGUF`, or convert it."};
 }
 
 Error unfinished(const StoredModel& model) {
@@ -48,10 +73,10 @@ Expected<std::vector<StoredModel>> known_models(const Settings& settings) {
 }
 
 Expected<std::string> model_path(const std::string& word, const Settings& settings) {
-    if (word.empty() || is_url(word) || word.find('\0') != std::string::npos || !is_absent(word)) return word;
+    if (is_place(word)) return path_of_place(word);
     const auto models = known_models(settings);
     if (!models) return looks_like_path(word) ? Expected(word) : models.error();
-    const auto model = find_model(word, *models);
+    const auto model = find_model(without_hub_host(word), *models);
     if (!model && model.error().code == Code::not_found && looks_like_path(word)) return word;
     if (!model) return model.error();
     if (!model->complete) return unfinished(*model);
@@ -59,7 +84,7 @@ Expected<std::string> model_path(const std::string& word, const Settings& settin
 }
 
 Expected<std::string> model_path(const std::string& word) {
-    if (word.empty() || !is_absent(word)) return word;
+    if (is_place(word)) return path_of_place(word);
     const auto settings = load_settings({.environment = process_environment()});
     if (!settings) return settings.error();
     return model_path(word, *settings);

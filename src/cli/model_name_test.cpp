@@ -53,7 +53,7 @@ class ModelNameTest : public testing::Test {
 
 TEST_F(ModelNameTest, ANameIsTheFileOfItsModel) {
     const std::string file = folder_ + "/models/o/r/m-Q4_K_M.gguf";
-    for (const char* word : {"o/r/m-Q4_K_M", "m-q4_k_m", "m-Q4_K_M.gguf", "o/r", "o/r:q4_k_m"})
+    for (const char* word : {"o/r/m-Q4_K_M", "m-q4_k_m", "m-Q4_K_M.gguf", "o/r", "o/r:q4_k_m", "hf.co/o/r:Q4_K_M"})
         EXPECT_EQ(path_of(word), file) << word;
 }
 
@@ -75,6 +75,15 @@ TEST_F(ModelNameTest, WhatLooksLikeAPathIsLeftToWhoeverOpensIt) {
          {"", "absent.gguf", "./absent", "../x", "/absent/x", "https://example.org/m.gguf"})
         EXPECT_EQ(path_of(word), word);
     EXPECT_EQ(path_of(std::string("a\0b", 3)), std::string("a\0b", 3));
+}
+
+TEST_F(ModelNameTest, AFolderOfSafetensorsIsRefusedAndPullNamed) {
+    put("trained/config.json");
+    EXPECT_EQ(path_of(folder_ + "/trained"), folder_ + "/trained");
+    put("trained/model-00001-of-00002.safetensors");
+    for (const std::string& said : {path_of(folder_ + "/trained"), model_path(folder_ + "/trained").error().sentence()})
+        for (const char* word : {"trained", "safetensors", "freetoken pull"})
+            EXPECT_NE(said.find(word), std::string::npos) << said;
 }
 
 TEST_F(ModelNameTest, UnknownAndUnfinishedOnesAreSaidSo) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "base/read_text.h"
+#include "hub/url.h"
 
 namespace ft::cli {
 
@@ -130,11 +132,15 @@ class ModelfileParser {
                      "There are FROM, PARAMETER, SYSTEM, TEMPLATE and LICENSE.");
     }
 
+    // What is no file beside the Modelfile, and does not look like one, is a name: it stays as it is.
     Status take_model(std::string model) {
-        if (model.empty()) return wrong("FROM names no model", "Name a GGUF file.");
-        const bool is_path = model.find('/') != std::string::npos || model.ends_with(".gguf");
-        if (is_path && model.front() != '/' && model.front() != '~')
-            model = (std::filesystem::path(path_).parent_path() / model).lexically_normal().string();
+        if (model.empty()) return wrong("FROM names no model", "Name a GGUF file, or a name of `list`.");
+        const std::string beside =
+            (std::filesystem::path(path_).parent_path() / model).lexically_normal().string();
+        std::error_code failed;
+        const bool is_path = model.front() == '.' || model.ends_with(".gguf") ||
+                             std::filesystem::is_regular_file(beside, failed);
+        if (is_path && model.front() != '/' && model.front() != '~' && !is_url(model)) model = beside;
         out_.presets.push_back({origin(), "model.path", std::move(model)});
         return {};
     }

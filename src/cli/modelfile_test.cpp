@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 namespace ft::cli {
 
 namespace {
@@ -33,6 +37,22 @@ TEST(Modelfile, BecomesSettings) {
     EXPECT_EQ(settings->origin("kv_cache.max_context"), "/models/Modelfile line 3");
     ASSERT_EQ(got->notes.size(), 1u);
     EXPECT_NE(got->notes[0].find("num_gpu"), std::string::npos);
+}
+
+TEST(Modelfile, AModelIsAFileOrAName) {
+    std::string folder = testing::TempDir() + "freetoken-modelfile-XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    std::ofstream(folder + "/weights") << "GGUF";
+    const auto path_of = [&](const std::string& from) {
+        const auto got = parse_modelfile("FROM " + from, folder + "/Modelfile");
+        return got && got->presets.size() == 1 ? got->presets[0].text : "refused";
+    };
+    EXPECT_EQ(path_of("weights"), folder + "/weights");
+    EXPECT_EQ(path_of("./absent"), folder + "/absent");
+    EXPECT_EQ(path_of("sub/x.gguf"), folder + "/sub/x.gguf");
+    for (const char* same : {"qwen3:30b-a3b", "OWNER/REPO", "hf.co/OWNER/REPO:Q4_K_M", "/a/x.gguf", "~/x.gguf"})
+        EXPECT_EQ(path_of(same), same);
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Modelfile, RefusalsNameTheLine) {

@@ -65,6 +65,13 @@ bool user_wants_it(const PullFlags& flags) {
     return got > 0 && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+// Of what is asked before the download, as of the download itself.
+Patience patience_of(const PullFlags& flags) {
+    return {.retries = static_cast<int>(flags.retries), .on_pause = [](const std::string& why, Seconds pause) {
+                log("pull", "{}; asking again in {:.1f} s", why, pause);
+            }};
+}
+
 // False: the user does not want it after all.
 Expected<bool> look_before(const PullOffer& offer, const HttpToken& token, const Settings& settings,
                            const PullFlags& flags) {
@@ -77,7 +84,7 @@ Expected<bool> look_before(const PullOffer& offer, const HttpToken& token, const
         return true;
     }
     const int64_t n_ctx = settings.has("kv_cache.max_context") ? settings.integer("kv_cache.max_context") : 0;
-    const auto model = look_at_remote(first.url, token, {first.path, settings, n_ctx});
+    const auto model = look_at_remote(first.url, token, {first.path, settings, n_ctx}, patience_of(flags));
     if (!model) return model.error();
     if (Status s = check_runs_here(*model, offer.name); !s && !flags.force) return s.error();
     if (model->plan && model->plan->fits)
@@ -108,7 +115,7 @@ Expected<int> fetch_offer(const PullOffer& offer, const HttpToken& token, const 
     PullProgress progress;
     DownloadOptions options;
     options.connections = static_cast<int>(flags.connections);
-    options.retries = static_cast<int>(flags.retries);
+    options.patience.retries = static_cast<int>(flags.retries);
     options.token = token;
     options.stop = [] { return interrupted().load(); };
     options.progress = [&](const DownloadProgress& now) { progress.show(now); };
@@ -145,7 +152,7 @@ Expected<int> pull_model(const Settings& settings, const PullFlags& flags) {
     if (!source) return source.error();
     const auto store = store_folder(settings);
     if (!store) return store.error();
-    const auto offer = find_offer(*source, *servers, *store, pulled_words(flags));
+    const auto offer = find_offer(*source, *servers, *store, pulled_words(flags), patience_of(flags));
     if (!offer) return offer.error();
     log("pull", "{}: {}{}", printable(offer->name), size_text(offer->bytes()),
         offer->parts.size() > 1 ? fmt::format(" in {} files", offer->parts.size()) : "");
@@ -176,7 +183,7 @@ Action define_pull(CLI::App& app) {
     app.add_option("--connections", flags->connections, "how many parts are fetched at a time (4)")
         ->type_name("N")
         ->transform(whole_number(1, 16));
-    app.add_option("--retries", flags->retries, "failures in a row after which a connection gives up (5)")
+    app.add_option("--retries", flags->retries, "failures in a row after which a request or a connection gives up (5)")
         ->type_name("N")
         ->transform(whole_number(0, 100));
     const auto store_flags = add_store_flags(app);

@@ -32,8 +32,8 @@ Expected<Plan> plan_of_remote(const Gguf& file, const Model& model, const ModelC
 }  // namespace
 
 Expected<RemoteModel> look_at_remote(const std::string& first, const HttpToken& token,
-                                     const ModelChoice& choice) {
-    const auto open = [&](const std::string& url) { return open_remote_with(url, token); };
+                                     const ModelChoice& choice, const Patience& patience) {
+    const auto open = [&](const std::string& url) { return open_remote_with(url, token, patience); };
     const auto file = Gguf::open(first, Gguf::Cut::allow, open);
     if (!file) return file.error();
     const Summary summary = summarise(*file);

@@ -20,7 +20,7 @@ struct RemoteModel {
 // Reads the headers of all parts; `first` is the first part's address. Errors: the server, or a file that is
 // no GGUF.
 Expected<RemoteModel> look_at_remote(const std::string& first, const HttpToken& token,
-                                     const ModelChoice& choice);
+                                     const ModelChoice& choice, const Patience& patience);
 
 // A sentence for each thing that a user should know before 20 GB are fetched.
 std::vector<std::string> remote_warnings(const RemoteModel& model);

@@ -13,9 +13,9 @@ namespace ft::cli {
 namespace {
 
 // The first file is asked for, because a list may be older than the file, and to see whether parts are sent.
-Status compare_with_server(PullOffer& offer, const HttpToken& token) {
+Status compare_with_server(PullOffer& offer, const HttpToken& token, const Patience& patience) {
     const RemotePart& first = offer.parts.front();
-    const auto probed = probe(first.url, token);
+    const auto probed = probe(first.url, token, patience);
     if (!probed) return probed.error();
     if (probed->bytes != first.bytes)
         return Error{Code::io,
@@ -26,10 +26,10 @@ Status compare_with_server(PullOffer& offer, const HttpToken& token) {
     return {};
 }
 
-Expected<PullOffer> hub_offer(const ModelSource& source, const HubServers& servers,
-                              const std::string& store) {
+Expected<PullOffer> hub_offer(const ModelSource& source, const HubServers& servers, const std::string& store,
+                              const Patience& patience) {
     const std::string place = fmt::format("{}/{}", source.owner, source.name);
-    const auto repository = list_repository(source, servers);
+    const auto repository = list_repository(source, servers, patience);
     if (!repository) return repository.error();
     const auto model = choose_model(*repository, source);
     if (!model) return model.error().within(place);
@@ -44,8 +44,8 @@ Expected<PullOffer> hub_offer(const ModelSource& source, const HubServers& serve
 }
 
 Expected<PullOffer> ollama_offer(const ModelSource& source, const HubServers& servers,
-                                 const std::string& store) {
-    const auto file = read_manifest(source, servers);
+                                 const std::string& store, const Patience& patience) {
+    const auto file = read_manifest(source, servers, patience);
     if (!file) return file.error();
     const std::string url =
         fmt::format("{}/v2/{}/{}/blobs/sha256:{}", servers.ollama, source.owner, source.name, file->sha256);
@@ -66,7 +66,8 @@ std::vector<std::string> split_urls(const std::string& url) {
     return urls;
 }
 
-Expected<PullOffer> url_offer(const ModelSource& source, const std::string& store) {
+Expected<PullOffer> url_offer(const ModelSource& source, const std::string& store,
+                              const Patience& patience) {
     PullOffer offer;
     for (const std::string& url : split_urls(source.url)) {
         const auto parsed = parse_url(url);
@@ -78,7 +79,7 @@ Expected<PullOffer> url_offer(const ModelSource& source, const std::string& stor
                          "Give the address of a GGUF file."};
         if (!name.ends_with(".gguf")) name += ".gguf";
         if (Status s = check_remote_path(name); !s) return s.error();
-        auto part = probe(url, {});
+        auto part = probe(url, {}, patience);
         if (!part) return part.error();
         part->path = store_path(store, source, name);
         if (offer.parts.empty()) offer.name = name;
@@ -96,16 +97,16 @@ uint64_t PullOffer::bytes() const {
 }
 
 Expected<PullOffer> find_offer(const ModelSource& source, const HubServers& servers, const std::string& store,
-                               const std::string& word) {
+                               const std::string& word, const Patience& patience) {
     const bool listed = source.kind != ModelSource::Kind::url;
-    auto offer = source.kind == ModelSource::Kind::hub      ? hub_offer(source, servers, store)
-                 : source.kind == ModelSource::Kind::ollama ? ollama_offer(source, servers, store)
-                                                            : url_offer(source, store);
+    auto offer = source.kind == ModelSource::Kind::hub      ? hub_offer(source, servers, store, patience)
+                 : source.kind == ModelSource::Kind::ollama ? ollama_offer(source, servers, store, patience)
+                                                            : url_offer(source, store, patience);
     if (!offer) return offer;
     for (RemotePart& part : offer->parts) part.word = word;
     const HttpToken token = source.kind == ModelSource::Kind::hub ? servers.token : HttpToken{};
     if (listed)
-        if (Status s = compare_with_server(*offer, token); !s) return s.error();
+        if (Status s = compare_with_server(*offer, token, patience); !s) return s.error();
     return offer;
 }
 

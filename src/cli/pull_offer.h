@@ -19,6 +19,6 @@ struct PullOffer {
 // Asks the server for its list, or for the file's size. `word` goes into the journals of unfinished
 // downloads.
 Expected<PullOffer> find_offer(const ModelSource& source, const HubServers& servers, const std::string& store,
-                               const std::string& word);
+                               const std::string& word, const Patience& patience);
 
 }  // namespace ft::cli

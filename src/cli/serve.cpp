@@ -1,9 +1,6 @@
 // freetoken serve: a model over HTTP until it is told to stop (docs/api.md).
 #include <CLI/CLI.hpp>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -16,10 +13,10 @@
 #include "cli/model_text.h"
 #include "cli/scheduler_settings.h"
 #include "cli/serve_access.h"
+#include "cli/served_model_info.h"
 #include "cli/serving_settings.h"
 #include "cli/start_lines.h"
 #include "device/cpu.h"
-#include "gguf/gguf.h"
 #include "gguf/summary.h"
 #include "http/http_server.h"
 #include "kv/kv_shape.h"
@@ -60,37 +57,6 @@ class ServerSignals {
  private:
     sigset_t set_{};
 };
-
-std::string served_name(const Settings& settings, const std::string& path) {
-    if (settings.has("model.served_model_name")) return settings.text("model.served_model_name");
-    return std::filesystem::path(path).stem().string();
-}
-
-int64_t modified(const std::string& path) {
-    struct stat status{};
-    return ::stat(path.c_str(), &status) == 0 ? static_cast<int64_t>(status.st_mtime) : 0;
-}
-
-Expected<ServedModelInfo> model_info(std::string name, const std::string& path) {
-    const Expected<Gguf> file = Gguf::open(path);
-    if (!file) return file.error();
-    const Summary summary = summarise(*file);
-    const std::string text = summary.chat_template.value_or("");
-    const Expected<int64_t> width = file->get_int(summary.architecture + ".embedding_length", 0);
-    return ServedModelInfo{.name = std::move(name),
-                           .created = modified(path),
-                           .digest = "",
-                           .bytes = static_cast<int64_t>(summary.tensor_bytes),
-                           .parameters = static_cast<int64_t>(summary.total_parameters),
-                           .quantisation = summary.quantisation,
-                           .architecture = summary.architecture,
-                           .trained_context = summary.context_length.value_or(0),
-                           .template_text = text,
-                           .embedding_length = width ? *width : 0,
-                           .vocabulary = summary.vocab_size.value_or(0),
-                           .tools = text.find("tools") != std::string::npos,
-                           .thinking = text.find("<think>") != std::string::npos};
-}
 
 HttpOptions http_options(const Settings& settings, std::shared_ptr<ByteRoom> room) {
     const auto seconds = [&](const char* name) { return static_cast<Seconds>(settings.integer(name)); };
@@ -262,7 +228,8 @@ Expected<int> serve(ModelChoice choice) {
     if (!ram) return ram.error();
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
-    const Expected<ServedModelInfo> info = model_info(served_name(settings, choice.path), choice.path);
+    const Expected<ServedModelInfo> info =
+        served_model_info(served_name(settings, choice.path), choice.path);
     if (!info) return info.error();
     fit_profile(choice, info->trained_context);
     const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));

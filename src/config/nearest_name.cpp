@@ -12,6 +12,9 @@ namespace {
 // Longer words are not typing mistakes of anything we know; this bounds the work.
 constexpr size_t k_longest_word = 64;
 
+// Two edits make any two of three letters into others.
+int most_edits(size_t letters) { return letters <= 3 ? 1 : std::max(2, static_cast<int>(letters) / 3); }
+
 }  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
@@ -35,7 +38,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view word, std::span<const std::string> names) {
     if (word.empty() || word.size() > k_longest_word) return "";
     std::string best;
-    int best_distance = std::max(2, static_cast<int>(word.size()) / 3) + 1;
+    int best_distance = most_edits(word.size()) + 1;
     for (const std::string& name : names) {
         const int distance = edit_distance(word, name);
         if (distance >= static_cast<int>(std::max(word.size(), name.size()))) continue;

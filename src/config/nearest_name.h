@@ -11,7 +11,7 @@ namespace ft {
 int edit_distance(std::string_view a, std::string_view b);
 
 // The name with the fewest edits, the first of several; "" when none is near (more than a third of the
-// letters, and more than 2, differ) or when all letters differ.
+// letters, and more than 2, differ; of three letters and less more than one) or when all letters differ.
 std::string nearest_name(std::string_view word, std::span<const std::string> names);
 
 // "Did you mean NAME?", or "" when none is near.

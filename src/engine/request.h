@@ -83,6 +83,7 @@ struct TokenEvent {
     int32_t id = 0;
     std::string_view text = {};               // whole characters; what may begin a stop text waits
     const TokenLogprobs* logprobs = nullptr;  // where they were asked for
+    int64_t cached_tokens = 0;                // of the prompt: RequestRecord's
 };
 
 // The end of a choice.

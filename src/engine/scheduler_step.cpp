@@ -207,7 +207,8 @@ void Scheduler::State::accept(Choice& choice, std::span<const float> of) {
     ticket.owner->on_token({.choice = choice.index,
                             .id = id,
                             .text = text,
-                            .logprobs = request.top_logprobs ? &choice.logprobs : nullptr});
+                            .logprobs = request.top_logprobs ? &choice.logprobs : nullptr,
+                            .cached_tokens = ticket.record.cached_tokens});
     const bool complete = choice.grammar && choice.grammar->must_end();
     if (choice.text.stopped() || complete) end(choice, FinishReason::stop);
     else if (choice.drawn >= ticket.most) end(choice, FinishReason::length);

@@ -15,7 +15,8 @@ struct Kind {
     std::string_view remedy;
 };
 
-constexpr std::string_view k_convert = "Convert the model to GGUF, or download a GGUF file of it.";
+constexpr std::string_view k_convert =
+    "Convert the model to GGUF, or get a GGUF file of it: `freetoken pull OWNER/REPO-GGUF`.";
 constexpr std::string_view k_old = "This format came before GGUF: download a current GGUF file of the model.";
 constexpr std::string_view k_unpack = "Unpack it first.";
 constexpr std::string_view k_page = "What was saved is a web page: download the file itself.";

@@ -14,19 +14,9 @@
 
 namespace ft {
 
-// Token b is byte b, then two control tokens; the last ends an answer.
+// byte_chat_tokenizer(), one for all tests.
 inline const Tokenizer& byte_tokenizer() {
-    static const std::unique_ptr<Tokenizer> tokenizer = [] {
-        TestVocabulary v = byte_vocabulary();
-        v.add("<|s|>", TokenType::control);
-        v.add("<|end|>", TokenType::control);
-        GgufWriter w = v.writer();
-        w.add("tokenizer.ggml.pre", std::string("gpt-2"));
-        w.add("tokenizer.ggml.eos_token_id", uint32_t{257});
-        auto loaded = load_tokenizer(w);
-        check(static_cast<bool>(loaded), "the tokenizer of the test");
-        return std::move(*loaded);
-    }();
+    static const std::unique_ptr<Tokenizer> tokenizer = byte_chat_tokenizer();
     return *tokenizer;
 }
 

@@ -191,13 +191,14 @@ Expected<Downloaded> Download::run(std::span<const RemotePart> parts) {
 
 }  // namespace
 
-Expected<RemotePart> probe(const std::string& url, const HttpToken& token) {
+Expected<RemotePart> probe(const std::string& url, const HttpToken& token, const Patience& patience) {
     HttpClient client(token);
-    const auto unheard = [](std::span<const std::byte>) { return false; };
-    HttpReply reply = client.get({.url = url, .range = ByteRange{0, 1}}, unheard);
+    std::string first_byte;
+    const HttpReply reply =
+        client.get_small({.url = url, .range = ByteRange{0, 1}}, first_byte, patience);
     RemotePart part{.url = url, .path = ""};
     if (reply.whole) part.ranges = false;
-    else if (reply.end != HttpEnd::done && reply.end != HttpEnd::unheard) return http_error(url, reply);
+    else if (reply.end != HttpEnd::done) return http_error(url, reply);
     if (!reply.total || *reply.total == 0)
         return Error{
             Code::io,

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "hub/http_client.h"
 #include "hub/part_file.h"
@@ -23,16 +22,15 @@ struct DownloadProgress {
 
 struct DownloadOptions {
     int connections = 4;
-    int retries = 5;            // failures in a row before a connection gives up
-    Seconds first_pause = 0.5;  // before trying again; doubles with every failure in a row, to 30 s
-    uint64_t chunk_bytes = 0;   // 0: chosen by the size
+    Patience patience = {.retries = 5};  // of each connection
+    uint64_t chunk_bytes = 0;            // 0: chosen by the size
     HttpToken token = {};
     std::function<bool()> stop = {};                             // asked often; true ends the call
     std::function<void(const DownloadProgress&)> progress = {};  // called some ten times a second
 };
 
 // What the server says of a file that no list describes: size, ETag, whether it sends parts.
-Expected<RemotePart> probe(const std::string& url, const HttpToken& token);
+Expected<RemotePart> probe(const std::string& url, const HttpToken& token, const Patience& patience = {});
 
 // Bytes that the drive still needs for these files. An error where the folder's drive has not so many free,
 // with a little left over: nothing is created.

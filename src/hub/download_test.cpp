@@ -43,7 +43,9 @@ class DownloadTest : public testing::Test {
                 .sha256 = digest_of(text_)};
     }
     DownloadOptions options() const {
-        return {.connections = 3, .retries = 3, .first_pause = 0.001, .chunk_bytes = k_chunk};
+        return {.connections = 3,
+                .patience = {.retries = 3, .first_pause = 0.001},
+                .chunk_bytes = k_chunk};
     }
     std::string outcome(const RemotePart& part, const DownloadOptions& with) const {
         const auto done = download({&part, 1}, with);
@@ -75,7 +77,7 @@ TEST_F(DownloadTest, GoesOnInsideAChunkThatBroke) {
     // every answer is cut after 3,000 bytes, less than a chunk; nothing is asked for twice
     TestServer server([&](const TestRequest& request) { return part_reply(text_, request, 3'000); });
     DownloadOptions patient = options();
-    patient.retries = 100;
+    patient.patience.retries = 100;
     EXPECT_EQ(outcome(part(server), patient), "now");
     EXPECT_EQ(content(), text_);
     EXPECT_LE(server.sent(), text_.size() + 200u * static_cast<unsigned>(server.requests()));

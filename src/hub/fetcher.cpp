@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/system_error.h"
 #include "hub/url.h"
 
@@ -18,10 +17,7 @@ namespace {
 
 constexpr uint64_t k_longest_run_bytes = 256 * k_mib;
 constexpr uint64_t k_progress_bytes = 64 * k_kib;  // that make up for a failure
-constexpr Seconds k_longest_pause = 30;
-constexpr long k_longest_asked_pause = 120;  // seconds; whoever asks for more is asked again by the user
 constexpr auto k_tick = std::chrono::milliseconds(100);
-constexpr auto k_nap = std::chrono::milliseconds(20);
 
 struct FreeHash {
     void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
@@ -116,25 +112,14 @@ bool Fetcher::fail(Error error) {
     return false;
 }
 
-// False where the download is to end instead.
-bool Fetcher::pause(int failures, long asked_seconds) const {
-    const Seconds own = std::min(k_longest_pause,
-                                 options_.first_pause * static_cast<double>(1 << std::min(failures - 1, 16)));
-    const Seconds end = now_seconds() + std::max(own, static_cast<Seconds>(asked_seconds));
-    while (now_seconds() < end) {
-        if (should_end()) return false;
-        std::this_thread::sleep_for(k_nap);
-    }
-    return !should_end();
-}
-
 bool Fetcher::fetch(HttpClient& client, const Run& run) {
     const RemotePart& part = file_.part();
     const uint64_t begin = run.first * file_.chunk_bytes();
     const uint64_t end = std::min(run.last * file_.chunk_bytes(), part.bytes);
     RunWriter writer(file_, begin);
     Status written;
-    for (int failures = 0; writer.at() < end;) {
+    Tries tries(part.url, options_.patience, [this] { return should_end(); });
+    while (writer.at() < end) {
         const uint64_t from = writer.at();
         HttpRequest request{.url = part.url, .most = part.bytes};
         if (part.ranges) request.range = ByteRange{from, end - from};
@@ -151,14 +136,14 @@ bool Fetcher::fetch(HttpClient& client, const Run& run) {
         }
         if (Status s = check_same_file(part, reply); !s) return fail(s.error());
         if (writer.at() == end) break;
-        if (part.ranges && writer.at() - from >= k_progress_bytes) failures = 0;
-        if (!may_pass(reply) || ++failures > options_.retries || reply.retry_after > k_longest_asked_pause)
-            return fail(http_error(part.url, reply));
+        if (part.ranges && writer.at() - from >= k_progress_bytes) tries.forget();
         if (!part.ranges) {
             fetched_ -= writer.at() - begin;
             writer.begin_again(begin);
         }
-        if (!pause(failures, reply.retry_after)) return false;
+        const NextTry next = tries.after(reply);
+        if (next == NextTry::never) return fail(http_error(part.url, reply));
+        if (next == NextTry::stopped) return false;
     }
     return true;
 }

@@ -33,7 +33,6 @@ class Fetcher {
     bool fetch(HttpClient& client, const Run& run);
     bool fail(Error error);
     bool should_end() const;
-    bool pause(int failures, long asked_seconds) const;
 
     PartFile& file_;
     const DownloadOptions& options_;

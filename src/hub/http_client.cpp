@@ -223,6 +223,8 @@ HttpReply HttpClient::get(const HttpRequest& request, HttpTaker take) {
         reply.retry_after = static_cast<long>(wait);
     if (!request.range || reply.whole) reply.total = t.length;
     reply.end = t.verdict ? *t.verdict : end_of(code, request, reply);
+    reply.unreachable = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+                        code == CURLE_COULDNT_RESOLVE_PROXY;
     if (reply.end == HttpEnd::broken)
         reply.reason = code == CURLE_OK ? fmt::format("the server sent {} bytes of {}", reply.received,
                                                       request.range->bytes)
@@ -230,12 +232,22 @@ HttpReply HttpClient::get(const HttpRequest& request, HttpTaker take) {
     return reply;
 }
 
-Expected<HttpClient::Text> HttpClient::get_text(const HttpRequest& request) {
+HttpReply HttpClient::get_small(const HttpRequest& request, std::string& body, const Patience& patience) {
+    Tries tries(request.url, patience, state_->stop);
+    for (bool first = true;; first = false) {
+        body.clear();
+        HttpReply reply = get(request, [&](std::span<const std::byte> bytes) {
+            body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            return true;
+        });
+        if (reply.end == HttpEnd::done || (first && reply.unreachable)) return reply;
+        if (tries.after(reply) != NextTry::now) return reply;
+    }
+}
+
+Expected<HttpClient::Text> HttpClient::get_text(const HttpRequest& request, const Patience& patience) {
     std::string body;
-    HttpReply reply = get(request, [&](std::span<const std::byte> bytes) {
-        body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return true;
-    });
+    HttpReply reply = get_small(request, body, patience);
     if (reply.end != HttpEnd::done) return http_error(request.url, reply);
     return Text{std::move(body), std::move(reply.next)};
 }

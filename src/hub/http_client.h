@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/function_ref.h"
+#include "hub/patience.h"
 
 namespace ft {
 
@@ -51,6 +52,7 @@ struct HttpReply {
     uint64_t received = 0;          // bytes that were handed on
     std::optional<uint64_t> total;  // bytes of the whole file, as the server says
     bool whole = false;             // the whole file came where a part was asked for
+    bool unreachable = false;       // nobody at the address took the connection
     std::string etag, next;         // next: of a list that goes on (Link rel="next")
     long retry_after = 0;           // seconds that the server asks to wait; 0: it does not say
     std::string reason;             // of broken and wrong
@@ -71,11 +73,15 @@ class HttpClient {
     // at a time.
     HttpReply get(const HttpRequest& request, HttpTaker take);
 
+    // A small answer, all of it in `body`; asked for again as `patience` says. Where nobody takes the very
+    // first connection the address is probably wrong, and it is not.
+    HttpReply get_small(const HttpRequest& request, std::string& body, const Patience& patience = {});
+
     // A small answer as text. An error where it is not a good one, or longer than request.most.
     struct Text {
         std::string body, next;
     };
-    Expected<Text> get_text(const HttpRequest& request);
+    Expected<Text> get_text(const HttpRequest& request, const Patience& patience = {});
 
  private:
     struct State;

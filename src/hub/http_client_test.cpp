@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/bytes.h"
 #include "hub/server_for_test.h"
 #include "hub/sha256.h"
@@ -111,6 +113,47 @@ TEST(HttpClient, EveryRefusalHasItsRemedy) {
             text_at(server.url()).body,
             AllOf(HasSubstr(server.url()), HasSubstr(std::string(status).substr(0, 3)), HasSubstr(remedy)));
     }
+}
+
+TEST(HttpClient, AsksAgainForWhatMayGoWellLater) {
+    std::atomic<int> asked{0};
+    TestServer server([&](const TestRequest&) {
+        switch (asked++) {
+            case 0:
+                return whole_reply("503 Busy", "");
+            case 1:
+                return std::string();  // closed without a word
+            case 2:
+                return std::string("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
+            default:
+                return whole_reply("200 OK", "hello");
+        }
+    });
+    std::vector<std::string> told;
+    const auto text = HttpClient().get_text(
+        {.url = server.url(), .most = 100},
+        {.retries = 3, .first_pause = 0.001, .on_pause = [&](const std::string& why, Seconds) {
+             told.push_back(why);
+         }});
+    ASSERT_TRUE(text) << text.error().sentence();
+    EXPECT_EQ(text->body, "hello");
+    ASSERT_EQ(told.size(), 3u);
+    EXPECT_THAT(told[0], HasSubstr("the server answers 503"));
+}
+
+TEST(HttpClient, DoesNotAskAgainInVain) {
+    const auto requests = [](const std::string& status, const std::string& headers) {
+        TestServer server([&](const TestRequest&) { return whole_reply(status, "", headers); });
+        EXPECT_FALSE(HttpClient().get_text({.url = server.url(), .most = 100},
+                                           {.retries = 2, .first_pause = 0.001}));
+        return server.requests();
+    };
+    EXPECT_EQ(requests("503 Busy", ""), 3);
+    EXPECT_EQ(requests("404 Not Found", ""), 1);
+    EXPECT_EQ(requests("503 Busy", "Retry-After: 600\r\n"), 1);
+    // where nobody listens; a pause would be an hour
+    EXPECT_FALSE(HttpClient().get_text({.url = "http://127.0.0.1:1/x", .most = 100},
+                                       {.retries = 1, .first_pause = 3600}));
 }
 
 TEST(HttpClient, IsStoppedFromOutside) {

@@ -248,7 +248,8 @@ Expected<ListedFile> parse_manifest(std::string_view text, std::string path) {
     return std::move(models.front());
 }
 
-Expected<Repository> list_repository(const ModelSource& source, const HubServers& servers) {
+Expected<Repository> list_repository(const ModelSource& source, const HubServers& servers,
+                                     const Patience& patience) {
     const std::string place = fmt::format("{}/{}", source.owner, source.name);
     const auto server = parse_url(servers.hub + "/");
     if (!server) return server.error();
@@ -258,7 +259,8 @@ Expected<Repository> list_repository(const ModelSource& source, const HubServers
         fmt::format("{}/api/models/{}/tree/{}?recursive=true", servers.hub, place, source.revision);
     for (int page = 0; !url.empty(); page++) {
         if (page == k_most_pages) return bad_answer("has no end").within(place);
-        auto answer = client.get_text({.url = url, .most = k_most_page_bytes, .seconds = k_list_seconds});
+        auto answer = client.get_text(
+            {.url = url, .most = k_most_page_bytes, .seconds = k_list_seconds}, patience);
         if (!answer) return answer.error();
         if (Status s = add_tree_page(answer->body, repository); !s) return s.error().within(place);
         url = answer->next;
@@ -270,14 +272,16 @@ Expected<Repository> list_repository(const ModelSource& source, const HubServers
     return repository;
 }
 
-Expected<ListedFile> read_manifest(const ModelSource& source, const HubServers& servers) {
+Expected<ListedFile> read_manifest(const ModelSource& source, const HubServers& servers,
+                                   const Patience& patience) {
     HttpClient client;
     const std::string url =
         fmt::format("{}/v2/{}/{}/manifests/{}", servers.ollama, source.owner, source.name, source.revision);
     const auto answer = client.get_text({.url = url,
                                          .accept = "application/vnd.docker.distribution.manifest.v2+json",
                                          .most = k_most_page_bytes,
-                                         .seconds = k_list_seconds});
+                                         .seconds = k_list_seconds},
+                                        patience);
     if (!answer) return answer.error();
     auto file = parse_manifest(answer->body, source.revision + ".gguf");
     if (!file) return file.error().within(source.word);

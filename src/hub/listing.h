@@ -35,8 +35,10 @@ Status add_tree_page(std::string_view json, Repository& repository);
 Expected<ListedFile> parse_manifest(std::string_view json, std::string path);
 
 // All pages of the hub's list.
-Expected<Repository> list_repository(const ModelSource& source, const HubServers& servers);
-Expected<ListedFile> read_manifest(const ModelSource& source, const HubServers& servers);
+Expected<Repository> list_repository(const ModelSource& source, const HubServers& servers,
+                                     const Patience& patience = {});
+Expected<ListedFile> read_manifest(const ModelSource& source, const HubServers& servers,
+                                   const Patience& patience = {});
 
 // Files that are one model: one, or the parts of a split one, in order.
 struct ModelFiles {

@@ -17,7 +17,8 @@ constexpr int k_most_broken = 50;
 
 class RemoteFile final : public File {
  public:
-    RemoteFile(std::string url, const HttpToken& token) : File(std::move(url)), client_(token) {}
+    RemoteFile(std::string url, const HttpToken& token, Patience patience)
+        : File(std::move(url)), client_(token), patience_(std::move(patience)) {}
 
     uint64_t size() const override { return size_; }
     Status open();
@@ -37,6 +38,7 @@ class RemoteFile final : public File {
     }
 
     mutable HttpClient client_;
+    Patience patience_;
     uint64_t size_ = 0;
     // what was fetched last; a header is read front to back
     mutable std::vector<std::byte> window_;
@@ -46,24 +48,26 @@ class RemoteFile final : public File {
 };
 
 Expected<RemoteFile::Window> RemoteFile::get(uint64_t offset, uint64_t bytes) const {
-    Window window;
-    const HttpReply reply =
-        client_.get({.url = path(), .range = ByteRange{offset, bytes}}, [&](std::span<const std::byte> more) {
-            window.bytes.insert(window.bytes.end(), more.begin(), more.end());
-            return true;
-        });
-    const bool usable = reply.end == HttpEnd::done || (reply.end == HttpEnd::broken && !window.bytes.empty());
-    if (!usable || (reply.end == HttpEnd::broken && ++broken_ > k_most_broken))
-        return http_error(path(), reply);
-    if (!reply.total) return failure("the server does not say how long the file is", "Download it first.");
-    window.reply = reply;
-    return window;
+    for (Tries tries(path(), patience_);;) {
+        Window window;
+        window.reply = client_.get({.url = path(), .range = ByteRange{offset, bytes}},
+                                   [&](std::span<const std::byte> more) {
+                                       window.bytes.insert(window.bytes.end(), more.begin(), more.end());
+                                       return true;
+                                   });
+        const bool broken = window.reply.end == HttpEnd::broken;
+        const bool usable = window.reply.end == HttpEnd::done || (broken && !window.bytes.empty());
+        if (!usable && tries.after(window.reply) == NextTry::now) continue;
+        if (!usable || (broken && ++broken_ > k_most_broken)) return http_error(path(), window.reply);
+        if (!window.reply.total)
+            return failure("the server does not say how long the file is", "Download it first.");
+        return window;
+    }
 }
 
 Status RemoteFile::open() {
     auto first = get(0, k_first_bytes);
     if (!first) return first.error();
-    if (first->reply.end != HttpEnd::done) return http_error(path(), first->reply);
     size_ = *first->reply.total;
     fetched_ = first->bytes.size();
     window_ = std::move(first->bytes);
@@ -104,8 +108,9 @@ Status RemoteFile::read_at(uint64_t offset, std::span<std::byte> to) const {
 
 Expected<std::unique_ptr<File>> open_remote(const std::string& url) { return open_remote_with(url, {}); }
 
-Expected<std::unique_ptr<File>> open_remote_with(const std::string& url, const HttpToken& token) {
-    auto file = std::make_unique<RemoteFile>(url, token);
+Expected<std::unique_ptr<File>> open_remote_with(const std::string& url, const HttpToken& token,
+                                                 const Patience& patience) {
+    auto file = std::make_unique<RemoteFile>(url, token, patience);
     if (Status s = file->open(); !s) return s.error();
     return std::unique_ptr<File>(std::move(file));
 }

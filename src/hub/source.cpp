@@ -59,7 +59,7 @@ Expected<ModelSource> ollama_source(const std::string& word) {
 }
 
 Expected<ModelSource> hub_source(const std::string& word) {
-    std::string rest = word;
+    std::string rest = without_hub_host(word);
     ModelSource source{.kind = ModelSource::Kind::hub, .word = word, .revision = "main"};
     const size_t colon = rest.find(':');
     if (colon != std::string::npos) {
@@ -131,6 +131,12 @@ Expected<HubServers> hub_servers_of_environment() {
                      "Set it again, without blanks."};
     servers.token.origin = hub->origin;
     return servers;
+}
+
+std::string without_hub_host(const std::string& word) {
+    for (const std::string_view host : {"hf.co/", "huggingface.co/"})
+        if (word.starts_with(host)) return word.substr(host.size());
+    return word;
 }
 
 Expected<ModelSource> parse_source(const std::string& word, const HubServers& servers) {

@@ -27,6 +27,8 @@ std::string parsed(const std::string& word) {
 TEST(Source, WhatUsersWrite) {
     EXPECT_EQ(parsed("unsloth/Qwen3-30B-A3B-GGUF"), "hub unsloth/Qwen3-30B-A3B-GGUF main  ");
     EXPECT_EQ(parsed("o/r:q4_k_m"), "hub o/r main Q4_K_M ");
+    EXPECT_EQ(parsed("hf.co/o/r:Q4_K_M"), "hub o/r main Q4_K_M ");
+    EXPECT_EQ(parsed("huggingface.co/o/r"), "hub o/r main  ");
     EXPECT_EQ(parsed("ollama:qwen3"), "ollama library/qwen3 latest");
     EXPECT_EQ(parsed("ollama:qwen3:30b-a3b"), "ollama library/qwen3 30b-a3b");
     EXPECT_EQ(parsed("ollama:someone/model:tag"), "ollama someone/model tag");

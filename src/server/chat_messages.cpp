@@ -154,6 +154,12 @@ void name_results(Json& messages) {
     }
 }
 
+void add_thinking_text(const std::string& text, Json& message) {
+    Json& thinking = message["reasoning_content"];
+    if (thinking.is_null()) thinking = text;
+    else thinking.get_ref<std::string&>() += "\n\n" + text;
+}
+
 void merge_leading_systems(Json& messages) {
     size_t n = 0;
     while (n < messages.size() && messages[n]["role"] == "system") n++;

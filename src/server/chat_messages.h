@@ -22,6 +22,9 @@ nlohmann::ordered_json arguments_object(const nlohmann::ordered_json& arguments)
 // Gives results of tools the name of the call that they answer by its id, where they have none.
 void name_results(nlohmann::ordered_json& messages);
 
+// Gives a message of the assistant more of what was thought before it, as a paragraph of its own.
+void add_thinking_text(const std::string& text, nlohmann::ordered_json& message);
+
 // Several system messages at the beginning become one.
 void merge_leading_systems(nlohmann::ordered_json& messages);
 

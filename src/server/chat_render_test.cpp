@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 using testing::HasSubstr;
 
 std::string rendered(std::string_view source, std::string_view messages, std::string_view tools = "null") {
-    const std::unique_ptr<Tokenizer> tokenizer = small_tokenizer();
+    const std::unique_ptr<Tokenizer> tokenizer = byte_chat_tokenizer();
     ChatContext context;
     context.messages = *parse_json(messages);
     context.tools = *parse_json(tools);

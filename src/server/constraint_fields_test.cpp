@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/request.h"
+#include "grammar/grammar_for_test.h"
 #include "server/json_body.h"
-#include "text/vocabulary_for_test.h"
 
 namespace ft {
 namespace {
@@ -33,19 +33,7 @@ class ConstraintFields : public testing::Test {
         return out;
     }
 
-    // Whether an answer may be this text, byte by byte.
-    bool allows(const SharedGrammar& grammar, std::string_view text) {
-        GrammarState state(grammar);
-        for (const char byte : text) {
-            const auto allowed = state.allowed();
-            const auto id = static_cast<size_t>(static_cast<uint8_t>(byte));
-            if (!allowed || (((*allowed)[id / 64] >> (id % 64)) & 1) == 0) return false;
-            if (!state.accept(static_cast<int32_t>(id))) return false;
-        }
-        return state.may_end();
-    }
-
-    std::unique_ptr<Tokenizer> tokenizer_ = std::move(*load_byte_bpe(byte_vocabulary(), "gpt-2"));
+    const Tokenizer* tokenizer_ = &byte_tokenizer();
 };
 
 TEST_F(ConstraintFields, EveryFieldGivesItsGrammar) {

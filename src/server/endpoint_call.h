@@ -90,6 +90,8 @@ class AnswerShape {
  public:
     virtual ~AnswerShape() = default;
     virtual const char* content_type(bool stream) const = 0;
+    // Before begin(), where it is known by then: tokens of the prompt that an earlier request left.
+    virtual void prompt_read(int64_t /*cached_tokens*/) {}
     virtual std::string begin() = 0;
     virtual std::string piece(const AnswerPiece& piece) = 0;
     virtual std::string end(const ChoiceOutcome& outcome) = 0;

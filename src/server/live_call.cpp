@@ -33,7 +33,8 @@ class LiveCall::Owner : public RequestOwner {
                     .request = request_,
                     .choice = token.choice,
                     .time = now_seconds(),
-                    .text = std::string(token.text)};
+                    .text = std::string(token.text),
+                    .cached_tokens = token.cached_tokens};
         if (token.logprobs) event.logprobs = *token.logprobs;
         call_->post(std::move(event));
     }
@@ -154,6 +155,7 @@ void LiveCall::take_token(const Event& event, std::string& out) {
     const size_t choice = number_of(event);
     if (last_token_[choice] > 0) metrics_.observe_token_gap(event.time - last_token_[choice]);
     last_token_[choice] = event.time;
+    if (!begun_) call_.shape->prompt_read(event.cached_tokens);
     begin(out);
     add(reader_.token(choice, event.text, event.logprobs ? &*event.logprobs : nullptr), out);
 }

@@ -39,6 +39,7 @@ class LiveCall : public std::enable_shared_from_this<LiveCall> {
         Seconds time = 0;
         std::string text = {}, stop_text = {};
         std::optional<TokenLogprobs> logprobs = {};
+        int64_t cached_tokens = 0;
         FinishReason reason = FinishReason::stop;
         std::optional<Error> error = {};
         RequestRecord record = {};

@@ -13,6 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view k_latest = ":latest";
+// Whose API this is: clients look at it before they use what newer servers have, and some want 0.6.
+constexpr const char* k_ollama_version = "0.12.11";
 // A model that is not put away: Ollama's clients want a time.
 constexpr const char* k_never_expires = "2318-01-01T00:00:00Z";
 
@@ -106,7 +108,9 @@ Json ollama_ps(const ServedModelInfo& model, int64_t vram_bytes) {
     return {{"models", Json::array({std::move(entry)})}};
 }
 
-Json ollama_version(std::string_view version) { return {{"version", version}}; }
+Json ollama_version(std::string_view version) {
+    return {{"version", k_ollama_version}, {"freetoken", version}};
+}
 
 std::string parameter_size(int64_t parameters) {
     const auto n = static_cast<double>(parameters);

@@ -14,8 +14,8 @@ namespace ft {
 struct ServedModelInfo {
     std::string name;
     int64_t created = 0;       // seconds since 1970: of the file
-    std::string digest;        // of the file, as hexadecimal digits; "" where it is not known
-    int64_t bytes = 0;         // of the file
+    std::string digest;        // that stands for the model: 64 hexadecimal digits
+    int64_t bytes = 0;         // of its files
     int64_t parameters = 0;    // in all
     std::string quantisation;  // "Q4_K_M"
     std::string architecture;  // "qwen3moe"
@@ -42,7 +42,8 @@ nlohmann::ordered_json ollama_tags(const ServedModelInfo& model);  // GET /api/t
 nlohmann::ordered_json ollama_show(const ServedModelInfo& model);  // POST /api/show
 // GET /api/ps. vram_bytes: of it that lie on a card.
 nlohmann::ordered_json ollama_ps(const ServedModelInfo& model, int64_t vram_bytes);
-nlohmann::ordered_json ollama_version(std::string_view version);  // GET /api/version
+// GET /api/version. version: of this program; clients are told that of the API, too.
+nlohmann::ordered_json ollama_version(std::string_view version);
 
 // "35.1B", "560M": of a number of parameters, as Ollama writes it.
 std::string parameter_size(int64_t parameters);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class OpenAiRequest : public testing::Test {
  protected:
-    OpenAiRequest() : tokenizer_(small_tokenizer()) { use({}); }
+    OpenAiRequest() : tokenizer_(byte_chat_tokenizer()) { use({}); }
 
     void use(std::vector<std::string> assignments) {
         const Expected<Settings> settings = load_settings({.assignments = std::move(assignments)});

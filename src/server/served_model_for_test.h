@@ -13,19 +13,6 @@
 
 namespace ft {
 
-// Token 256 is <|s|>, token 257 <|end|>, which ends an answer.
-inline std::unique_ptr<Tokenizer> small_tokenizer() {
-    TestVocabulary v = byte_vocabulary();
-    v.add("<|s|>", TokenType::control);
-    v.add("<|end|>", TokenType::control);
-    GgufWriter w = v.writer();
-    w.add("tokenizer.ggml.pre", std::string("gpt-2"));
-    w.add("tokenizer.ggml.eos_token_id", uint32_t{257});
-    auto tokenizer = load_tokenizer(w);
-    check(static_cast<bool>(tokenizer), "the tokenizer of the test");
-    return std::move(*tokenizer);
-}
-
 inline ChatTemplate template_of(std::string_view source) {
     Expected<ChatTemplate> parsed = ChatTemplate::parse(source);
     check(static_cast<bool>(parsed), "the template of the test");
@@ -77,7 +64,7 @@ class SmallModel {
         .id = "1a", .created = 1769862896, .model = "local-moe", .fingerprint = "f"};
 
  private:
-    std::unique_ptr<Tokenizer> tokenizer_ = small_tokenizer();
+    std::unique_ptr<Tokenizer> tokenizer_ = byte_chat_tokenizer();
     ChatTemplate template_;
     RequestDefaults defaults_;
 };

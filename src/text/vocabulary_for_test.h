@@ -99,4 +99,17 @@ inline Expected<std::unique_ptr<Tokenizer>> load_byte_bpe(const TestVocabulary& 
     return load_tokenizer(w);
 }
 
+// byte_vocabulary() and two control tokens: 256 is <|s|>, 257 <|end|>, which ends an answer.
+inline std::unique_ptr<Tokenizer> byte_chat_tokenizer() {
+    TestVocabulary v = byte_vocabulary();
+    v.add("<|s|>", TokenType::control);
+    v.add("<|end|>", TokenType::control);
+    GgufWriter w = v.writer();
+    w.add("tokenizer.ggml.pre", std::string("gpt-2"));
+    w.add("tokenizer.ggml.eos_token_id", uint32_t{257});
+    auto loaded = load_tokenizer(w);
+    check(static_cast<bool>(loaded), "the tokenizer of the test");
+    return std::move(*loaded);
+}
+
 }  // namespace ft

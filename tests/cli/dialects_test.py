@@ -3,6 +3,7 @@ import json
 
 import harness
 import serving
+from harness import DEMO
 from serving import CHAT
 
 ASK = [{"role": "user", "content": "What is the weather in Bern?"}]
@@ -60,6 +61,11 @@ class Dialects(harness.Case):
         count = self.post("/v1/messages/count_tokens", body)["input_tokens"]
         usage = whole["usage"]
         self.assertEqual(count, usage["input_tokens"] + usage["cache_read_input_tokens"])
+        # the beginning of the stream knows what was read, as its end does; asked twice, most of it was there
+        said = [events[0][1]["message"]["usage"], events[-2][1]["usage"]]
+        for name in ("input_tokens", "cache_read_input_tokens"):
+            self.assertEqual(said[0][name], said[1][name], name)
+        self.assertGreater(said[0]["cache_read_input_tokens"], 0)
 
     def test_responses_streams_are_the_whole_response(self):
         body = {"model": "x", "input": "What is a router?", "max_output_tokens": 16, "temperature": 0}
@@ -82,6 +88,14 @@ class Dialects(harness.Case):
         self.assertEqual("".join(line["message"]["content"] for line in lines), whole["message"]["content"])
         self.assertEqual(self.post("/api/generate", {"model": "local-moe", "stream": False})["done_reason"], "load")
         self.assertEqual(self.server.post("/api/chat", {**body, "model": "other"}).status, 404)
+
+    def test_what_ollamas_clients_read_of_the_model(self):
+        entry = self.server.get("/api/tags").json()["models"][0]
+        self.assertEqual(entry["size"], DEMO.stat().st_size)
+        self.assertRegex(entry["digest"], r"^[0-9a-f]{64}$")
+        self.assertEqual(self.server.get("/api/ps").json()["models"][0]["digest"], entry["digest"])
+        version = [int(n) for n in self.server.get("/api/version").json()["version"].split(".")]
+        self.assertGreaterEqual(version, [0, 6, 4])
 
     def test_results_of_functions_are_read(self):
         call = {"id": "call_1", "type": "function",

@@ -32,6 +32,7 @@ class Hub:
         self.ranges = True
         self.token = None    # that is needed
         self.status = None   # of every answer
+        self.failing = 0     # so many requests are not answered well, by turns in two ways
         self.tree = None     # in place of the list
         self.pause = 0       # seconds before each file's bytes
         self.gate = None     # an event that bytes from 8 MB on wait for
@@ -64,6 +65,12 @@ class Hub:
         path = urllib.parse.unquote(urllib.parse.urlsplit(request.path).path)
         given = request.headers.get("Authorization")
         self.seen.append((path, given))
+        if self.failing > 0:
+            self.failing -= 1
+            if self.failing % 2:
+                return self.text(request, 503, b"")
+            request.close_connection = True
+            return None
         if self.status:
             return self.text(request, self.status, b"")
         if self.token and given != "Bearer " + self.token:
@@ -310,9 +317,24 @@ class Pull(Case):
         for status, word in ((403, "HF_TOKEN"), (404, "check the name"), (429, "too many requests"), (500, "later")):
             with self.subTest(status=status):
                 self.hub.status = status
-                self.refused(self.pull("o/r"), status, word, self.hub.url)
-        self.refused(self.pull("o/r", FREETOKEN_HUB="http://127.0.0.1:1"), "127.0.0.1:1")
+                self.refused(self.pull("o/r", "--retries", 0), status, word, self.hub.url)
+        # where nobody listens the address is wrong, and it is not asked again
+        self.refused(self.pull("o/r", "--retries", 100, FREETOKEN_HUB="http://127.0.0.1:1"), "127.0.0.1:1")
         self.refused(self.pull("o/r", FREETOKEN_HUB="hub"), "FREETOKEN_HUB")
+
+    def test_what_is_asked_first_is_asked_again(self):
+        self.hub.files["o/r"] = {"demo-Q4_K_M.gguf": self.demo}
+        self.hub.manifests["library/tiny/1b"] = self.demo
+        for source in ("o/r", "ollama:tiny:1b"):
+            with self.subTest(source=source):
+                self.hub.failing = 2
+                r = self.pull(source)
+                self.path_of(r)
+                self.assertIn("503; asking again", r.err)
+        self.hub.seen.clear()
+        self.hub.status = 404
+        self.refused(self.pull("o/r"), "404")
+        self.assertEqual(len(self.hub.seen), 1)
 
     def test_a_hostile_server(self):
         def entry(path, size=100, oid="0" * 64):
@@ -431,6 +453,23 @@ class Names(Case):
         done = subprocess.run([harness.PROGRAM, "show", "m"], cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=harness.environment(self.env))
         self.assertEqual(done.returncode, 2, done.stderr.decode())
+
+    def test_a_modelfile_takes_a_file_or_a_name(self):
+        self.put("data/freetoken/models/o/r/demo-Q4_K_M.gguf", DEMO.read_bytes())
+        for name in ("o/r", "demo-q4_k_m", "hf.co/o/r:Q4_K_M", "./demo.gguf"):
+            with self.subTest(name=name):
+                modelfile = self.put("Modelfile", b"# ours\nFROM %s\n" % name.encode())
+                self.put("demo.gguf", DEMO.read_bytes())
+                # the model is found, and what is wrong comes after it
+                self.refused(self.run_at_home("serve", "--modelfile", modelfile, "--host", "0.0.0.0"), "0.0.0.0", "key")
+        modelfile = self.put("Modelfile", b"FROM qwen3:30b-a3b\n")
+        self.refused(self.run_at_home("serve", "--modelfile", modelfile), "Modelfile line 1", "qwen3:30b-a3b", "freetoken pull")
+
+    def test_a_folder_of_safetensors(self):
+        folder = self.put("trained/model.safetensors", b"x").parent
+        for command in (("run", "-p", "x"), ("show",), ("tokenize",), ("serve",)):
+            with self.subTest(command=command[0]):
+                self.refused(self.run_at_home(command[0], folder, *command[1:]), "trained", "safetensors", "freetoken pull")
 
     def test_rm(self):
         kept = self.put("data/freetoken/models/o/r/kept-Q8_0.gguf")

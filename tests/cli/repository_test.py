@@ -45,6 +45,33 @@ class Documents(harness.Case):
         self.assertLess(len((TOP / "ARCHITECTURE.md").read_text().splitlines()), 150)
 
 
+class Api(harness.Case):
+    """docs/api.md has every route, and with docs/structured-output.md every field that is read of a body."""
+
+    READ = re.compile(r'(?:\.|->)(?:find|text|boolean|number|integer)\(\s*"([A-Za-z_]+)"')
+    ROW = re.compile(r'^    \{"([a-z_]+)",', re.M)
+    OF_SCHEMAS = {"const", "enum", "properties"}  # of calls that a model writes
+
+    def test_every_route(self):
+        document = (TOP / "docs/api.md").read_text()
+        routes = re.findall(r'\{"\w+", "(/[^"]*)"', (TOP / "src/server/routes.cpp").read_text())
+        self.assertGreater(len(routes), 30)
+        for route in routes:
+            with self.subTest(route=route):
+                self.assertRegex(document, r"`(POST |GET )?%s[`A-Z…]" % re.escape(route.rstrip("*")))
+
+    def test_every_field(self):
+        words = set(re.findall(r"\w+", (TOP / "docs/api.md").read_text() + (TOP / "docs/structured-output.md").read_text()))
+        fields = set()
+        for path in (TOP / "src/server").rglob("*.cpp"):
+            if not path.name.endswith("_test.cpp"):
+                fields |= set(self.READ.findall(path.read_text()))
+        for table in ("sampling_fields.cpp", "unoffered_fields.cpp"):
+            fields |= set(self.ROW.findall((TOP / "src/server" / table).read_text()))
+        self.assertGreater(len(fields), 90)
+        self.assertEqual(sorted(fields - words - self.OF_SCHEMAS), [])
+
+
 class IncludeGraph(harness.Case):
     def test_this_repository(self):
         rc, out, err = call(sys.executable, TOP / "tools/check_deps")

@@ -69,6 +69,9 @@ class Packages(Client):
     def test_ollama(self):
         self.check("ollama.test.mjs", 7)
 
+    def test_answers_that_have_to_fit(self):
+        self.check("constrained.test.mjs", 4)
+
 
 class Curl(Client):
     def curl(self, path, body=None, *flags):

@@ -55,7 +55,7 @@ class AnthropicTurns {
             if (const auto text = member(block, "text", place)) say(role, *text);
         } else if (type == "thinking") {
             if (const auto text = member(block, "thinking", place))
-                turn_of(role)["reasoning_content"] = *text;
+                add_thinking_text(*text, turn_of(role));
         } else if (type == "tool_use") {
             add_call(block, place);
         } else if (type == "tool_result") {

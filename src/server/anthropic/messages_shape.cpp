@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "server/block_shape.h"
 #include "server/dialects.h"
 #include "server/event_lines.h"
 #include "server/gathered_answer.h"
@@ -17,33 +18,23 @@ Json anthropic_usage(const RequestRecord& record) {
             {"output_tokens", record.generated_tokens}};
 }
 
-// An answer is a list of blocks: thinking, text and calls, in the order that the model wrote them.
-class AnthropicShape : public AnswerShape {
+// The blocks are the message's content.
+class AnthropicShape : public BlockShape {
  public:
     AnthropicShape(const OpenAiCall& call, const ResponseHead& head)
         : head_(head),
           n_prompt_(call.requests.empty() ? 0 : static_cast<int64_t>(call.requests[0].prompt.size())) {}
 
-    const char* content_type(bool stream) const override { return stream ? k_sse_type : k_json_type; }
+    void prompt_read(int64_t cached_tokens) override { n_cached_ = cached_tokens; }
 
-    // What of the prompt is cached is not known yet: message_delta says it.
     std::string begin() override {
         RequestRecord prompt;
         prompt.prompt_tokens = n_prompt_;
+        prompt.cached_tokens = n_cached_;
         prompt.generated_tokens = 1;
         Json message = message_json();
         message["usage"] = anthropic_usage(prompt);
         tell("message_start", {{"message", std::move(message)}});
-        return take_events();
-    }
-
-    std::string piece(const AnswerPiece& piece) override {
-        add(piece);
-        return take_events();
-    }
-
-    std::string end(const ChoiceOutcome& outcome) override {
-        finish(outcome);
         return take_events();
     }
 
@@ -62,11 +53,10 @@ class AnthropicShape : public AnswerShape {
 
     std::string whole(std::span<const AnswerPiece> pieces, std::span<const ChoiceOutcome> outcomes,
                       std::span<const RequestRecord> records) override {
-        for (const AnswerPiece& piece : pieces) add(piece);
-        for (const ChoiceOutcome& outcome : outcomes) finish(outcome);
+        take_all(pieces, outcomes);
         const RequestRecord record = merged(records);
         Json message = message_json();
-        message["content"] = std::move(content_);
+        message["content"] = std::move(blocks_);
         message["stop_reason"] = stop_reason();
         message["stop_sequence"] = stop_sequence();
         message["usage"] = anthropic_usage(record);
@@ -76,67 +66,41 @@ class AnthropicShape : public AnswerShape {
     }
 
  private:
-    using Kind = AnswerPiece::Kind;
-
     Json message_json() const {
         return {{"id", head_.id},          {"type", "message"},        {"role", "assistant"},
                 {"model", head_.model},    {"content", Json::array()}, {"stop_reason", nullptr},
                 {"stop_sequence", nullptr}};
     }
 
-    void add(const AnswerPiece& piece) {
-        switch (piece.kind) {
-            case Kind::text:
-                if (piece.text.empty()) return;
-                if (open_ != "text") open_block({{"type", "text"}, {"text", ""}});
-                return grow(piece.text, {{"type", "text_delta"}, {"text", piece.text}});
-            case Kind::thinking:
-                if (open_ != "thinking")
-                    open_block({{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
-                return grow(piece.text, {{"type", "thinking_delta"}, {"thinking", piece.text}});
-            case Kind::tool_begin:
-                return open_block({{"type", "tool_use"},
-                                   {"id", piece.tool_id},
-                                   {"name", piece.text},
-                                   {"input", Json::object()}});
-            case Kind::tool_arguments:
-                return grow(piece.text, {{"type", "input_json_delta"}, {"partial_json", piece.text}});
-            case Kind::tool_end:
-                return close_block();
+    void begin_block(const AnswerPiece& piece) override {
+        if (open_ == Block::text) block_ = {{"type", "text"}, {"text", ""}};
+        else if (open_ == Block::thinking)
+            block_ = {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}};
+        else
+            block_ = {{"type", "tool_use"},
+                      {"id", piece.tool_id},
+                      {"name", piece.text},
+                      {"input", Json::object()}};
+        tell("content_block_start", {{"index", blocks_.size()}, {"content_block", block_}});
+    }
+
+    void tell_growth(const std::string& text) override {
+        switch (open_) {
+            case Block::text:
+                return tell_delta({{"type", "text_delta"}, {"text", text}});
+            case Block::thinking:
+                return tell_delta({{"type", "thinking_delta"}, {"thinking", text}});
+            case Block::none:
+            case Block::call:
+                return tell_delta({{"type", "input_json_delta"}, {"partial_json", text}});
         }
     }
 
-    void open_block(Json block) {
-        close_block();
-        open_ = block["type"].get<std::string>();
-        text_.clear();
-        tell("content_block_start", {{"index", content_.size()}, {"content_block", block}});
-        block_ = std::move(block);
-    }
-
-    void grow(const std::string& text, Json delta) {
-        text_ += text;
-        tell("content_block_delta", {{"index", content_.size()}, {"delta", std::move(delta)}});
-    }
-
-    void close_block() {
-        if (open_.empty()) return;
-        if (open_ == "thinking")
-            tell("content_block_delta",
-                 {{"index", content_.size()}, {"delta", {{"type", "signature_delta"}, {"signature", ""}}}});
-        if (open_ == "tool_use") block_["input"] = parsed_arguments(text_);
-        else block_[open_] = text_;
-        tell("content_block_stop", {{"index", content_.size()}});
-        content_.push_back(std::move(block_));
-        open_.clear();
-    }
-
-    void finish(const ChoiceOutcome& outcome) {
-        outcome_ = outcome;
-        close_block();
-        if (!content_.empty()) return;
-        open_block({{"type", "text"}, {"text", ""}});  // an empty answer is a block too
-        close_block();
+    void end_block(bool) override {
+        if (open_ == Block::thinking) tell_delta({{"type", "signature_delta"}, {"signature", ""}});
+        if (open_ == Block::call) block_["input"] = parsed_arguments(text_);
+        else block_[open_ == Block::text ? "text" : "thinking"] = text_;
+        tell("content_block_stop", {{"index", blocks_.size()}});
     }
 
     const char* stop_reason() const {
@@ -147,22 +111,18 @@ class AnthropicShape : public AnswerShape {
 
     Json stop_sequence() const { return outcome_.stop_text.empty() ? Json() : Json(outcome_.stop_text); }
 
+    void tell_delta(Json delta) {
+        tell("content_block_delta", {{"index", blocks_.size()}, {"delta", std::move(delta)}});
+    }
+
     void tell(std::string_view event, Json members) {
         Json data = {{"type", event}};
         data.update(members);
         events_ += sse(event, data);
     }
 
-    std::string take_events() { return std::exchange(events_, ""); }
-
     ResponseHead head_;
-    int64_t n_prompt_;
-    Json content_ = Json::array();  // blocks that are complete
-    Json block_;                    // the one that is written
-    std::string open_;              // its type; "": none is
-    std::string text_;              // its text, or its arguments
-    std::string events_;
-    ChoiceOutcome outcome_;
+    int64_t n_prompt_, n_cached_ = 0;
 };
 
 const char* anthropic_error_type(int status) {

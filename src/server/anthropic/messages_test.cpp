@@ -57,6 +57,13 @@ TEST_F(AnthropicMessages, BlocksAndSystemAreRead) {
         "<|s|>user:T\nD\n\na");
 }
 
+TEST_F(AnthropicMessages, AllOfATurnsThinkingIsKept) {
+    EXPECT_EQ(prompt(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "thinking", "thinking":
+        "one", "signature": ""}, {"type": "redacted_thinking", "data": "x"}, {"type": "thinking", "thinking": "two"},
+        {"type": "text", "text": "t"}]}, {"role": "user", "content": "b"}])"),
+              "<|s|>user:a<|s|>assistant:[one\n\ntwo]t<|s|>user:b");
+}
+
 TEST_F(AnthropicMessages, ALastMessageOfTheAssistantIsGoneOnWith) {
     EXPECT_EQ(prompt(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "So"}])"),
               "<|s|>user:athink=FalseSo");
@@ -182,6 +189,15 @@ TEST_F(AnthropicMessages, AStream) {
                   event("message_delta", R"("delta":{"stop_reason":"end_turn","stop_sequence":null},)" +
                                              std::string(k_usage) + "," + k_figures) +
                   event("message_stop", ""));
+}
+
+TEST_F(AnthropicMessages, AStreamBeginsWithWhatIsKnownOfItsPrompt) {
+    EndpointCall got = call(R"(, "stream": true)");
+    got.shape->prompt_read(5);
+    const std::string begun = got.shape->begin();
+    EXPECT_THAT(begun, HasSubstr(fmt::format(R"("usage":{{"input_tokens":{},"cache_creation_input_tokens":0,)"
+                                             R"("cache_read_input_tokens":5,"output_tokens":1}})",
+                                             got.call.requests[0].prompt.size() - 5)));
 }
 
 TEST_F(AnthropicMessages, AStreamOfThinkingAndCalls) {

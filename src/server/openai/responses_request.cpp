@@ -73,6 +73,7 @@ class InputItems {
         if (!text) return;
         Json message = {{"role", *role == "developer" ? Json("system") : *role}, {"content", *text}};
         if (*role == "assistant") add_thinking(message);
+        else thinking_.clear();  // of an answer that was cut before it was said
         messages_.push_back(std::move(message));
     }
 
@@ -86,11 +87,9 @@ class InputItems {
              {{"name", *name},
               {"arguments", arguments == item.end() ? Json::object() : arguments_object(*arguments)}}}};
         if (id != item.end()) call["id"] = *id;
-        if (messages_.empty() || messages_.back()["role"] != "assistant") {
-            Json message = {{"role", "assistant"}, {"content", ""}};
-            add_thinking(message);
-            messages_.push_back(std::move(message));
-        }
+        if (messages_.empty() || messages_.back()["role"] != "assistant")
+            messages_.push_back({{"role", "assistant"}, {"content", ""}});
+        add_thinking(messages_.back());
         messages_.back()["tool_calls"].push_back(std::move(call));
     }
 
@@ -114,7 +113,7 @@ class InputItems {
     }
 
     void add_thinking(Json& message) {
-        if (!thinking_.empty()) message["reasoning_content"] = std::exchange(thinking_, "");
+        if (!thinking_.empty()) add_thinking_text(std::exchange(thinking_, ""), message);
     }
 
     JsonFields& fields_;
@@ -137,13 +136,17 @@ Json read_input(JsonFields& fields) {
     return items.take();
 }
 
-// Tools that a hosted service runs itself are left out: the model is not told of them.
+// Tools that a hosted service runs itself are left out: the model is not told of them. Some have a date behind
+// their names.
 bool is_hosted_tool(const Json& type) {
-    constexpr const char* k_hosted[] = {"web_search",           "web_search_preview", "file_search",
-                                        "code_interpreter",     "image_generation",   "mcp",
-                                        "computer_use_preview", "local_shell"};
-    return std::any_of(std::begin(k_hosted), std::end(k_hosted),
-                       [&](const char* name) { return type == name; });
+    constexpr std::string_view k_hosted[] = {"web_search",       "file_search", "code_interpreter",
+                                             "image_generation", "mcp",         "computer_use",
+                                             "local_shell"};
+    if (!type.is_string()) return false;
+    const std::string_view word = type.get_ref<const std::string&>();
+    return std::any_of(std::begin(k_hosted), std::end(k_hosted), [&](std::string_view name) {
+        return word == name || (word.starts_with(name) && word[name.size()] == '_');
+    });
 }
 
 ToolOffer read_flat_tools(JsonFields& fields) {

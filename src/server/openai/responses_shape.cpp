@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "server/block_shape.h"
 #include "server/dialects.h"
 #include "server/event_lines.h"
 #include "server/gathered_answer.h"
@@ -10,28 +11,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// An answer is a list of items: thinking, messages and calls, in the order that the model wrote them. The
-// same items are built for a stream and for a whole body; in a stream each step is told as an event.
-class ResponsesShape : public AnswerShape {
+// The blocks are the items of the output.
+class ResponsesShape : public BlockShape {
  public:
     ResponsesShape(const ResponseHead& head, Json repeated) : head_(head), repeated_(std::move(repeated)) {}
-
-    const char* content_type(bool stream) const override { return stream ? k_sse_type : k_json_type; }
 
     std::string begin() override {
         const Json response = response_json("in_progress");
         tell("response.created", {{"response", response}});
         tell("response.in_progress", {{"response", response}});
-        return take_events();
-    }
-
-    std::string piece(const AnswerPiece& piece) override {
-        add(piece);
-        return take_events();
-    }
-
-    std::string end(const ChoiceOutcome& outcome) override {
-        finish(outcome);
         return take_events();
     }
 
@@ -56,96 +44,72 @@ class ResponsesShape : public AnswerShape {
 
     std::string whole(std::span<const AnswerPiece> pieces, std::span<const ChoiceOutcome> outcomes,
                       std::span<const RequestRecord> records) override {
-        for (const AnswerPiece& piece : pieces) add(piece);
-        for (const ChoiceOutcome& outcome : outcomes) finish(outcome);
+        take_all(pieces, outcomes);
         Json response = response_json(outcome_.reason == FinishReason::length ? "incomplete" : "completed");
         add_figures(records, response);
         return json_line(response);
     }
 
  private:
-    using Kind = AnswerPiece::Kind;
-
-    void add(const AnswerPiece& piece) {
-        switch (piece.kind) {
-            case Kind::text:
-                if (piece.text.empty()) return;
-                if (open_ != "message") open_text("message");
-                text_ += piece.text;
-                return tell_part("response.output_text.delta", "delta", piece.text);
-            case Kind::thinking:
-                thinking_tokens_ += piece.tokens;
-                if (open_ != "reasoning") open_text("reasoning");
-                text_ += piece.text;
-                return tell_part("response.reasoning_text.delta", "delta", piece.text);
-            case Kind::tool_begin:
-                close();
-                open_item("function_call", "fc_",
-                          {{"call_id", piece.tool_id}, {"name", piece.text}, {"arguments", ""}});
-                return;
-            case Kind::tool_arguments:
-                text_ += piece.text;
-                return tell(
-                    "response.function_call_arguments.delta",
-                    {{"item_id", item_["id"]}, {"output_index", output_.size()}, {"delta", piece.text}});
-            case Kind::tool_end:
-                return close();
+    void begin_block(const AnswerPiece& piece) override {
+        if (open_ == Block::call) {
+            block_ = item_json("function_call", "fc_");
+            block_.update({{"call_id", piece.tool_id}, {"name", piece.text}, {"arguments", ""}});
+            return tell_item("response.output_item.added");
         }
-    }
-
-    void finish(const ChoiceOutcome& outcome) {
-        outcome_ = outcome;
-        close(outcome.reason == FinishReason::length ? "incomplete" : "completed");
-        if (!output_.empty()) return;
-        open_text("message");  // an empty answer is a message too
-        close();
-    }
-
-    // item_ becomes the item that is written; its type is in open_.
-    void open_item(const char* type, const char* prefix, const Json& members) {
-        item_ = {{"type", type}, {"id", fmt::format("{}{}{}", prefix, head_.id, output_.size())}};
-        item_["status"] = "in_progress";
-        item_.update(members);
-        open_ = type;
-        text_.clear();
-        tell("response.output_item.added", {{"output_index", output_.size()}, {"item", item_}});
-    }
-
-    void open_text(const char* type) {
-        close();
-        if (type == std::string_view("message"))
-            open_item(type, "msg_", {{"role", "assistant"}, {"content", Json::array()}});
-        else open_item(type, "rs_", {{"summary", Json::array()}, {"content", Json::array()}});
+        if (open_ == Block::thinking) {
+            block_ = item_json("reasoning", "rs_");
+            block_["summary"] = Json::array();
+        } else {
+            block_ = item_json("message", "msg_");
+            block_["role"] = "assistant";
+        }
+        block_["content"] = Json::array();
+        tell_item("response.output_item.added");
         tell_part("response.content_part.added", "part", part_json());
     }
 
+    void tell_growth(const std::string& text) override {
+        if (open_ == Block::text) return tell_part("response.output_text.delta", "delta", text);
+        if (open_ == Block::thinking) return tell_part("response.reasoning_text.delta", "delta", text);
+        tell("response.function_call_arguments.delta",
+             {{"item_id", block_["id"]}, {"output_index", blocks_.size()}, {"delta", text}});
+    }
+
+    void end_block(bool cut) override {
+        if (open_ == Block::call) {
+            block_["arguments"] = text_;
+            tell("response.function_call_arguments.done", {{"item_id", block_["id"]},
+                                                           {"output_index", blocks_.size()},
+                                                           {"name", block_["name"]},
+                                                           {"arguments", text_}});
+        } else {
+            const bool message = open_ == Block::text;
+            tell_part(message ? "response.output_text.done" : "response.reasoning_text.done", "text", text_);
+            tell_part("response.content_part.done", "part", part_json());
+            block_["content"].push_back(part_json());
+        }
+        block_["status"] = cut ? "incomplete" : "completed";
+        tell_item("response.output_item.done");
+    }
+
+    Json item_json(const char* type, const char* prefix) const {
+        return {{"type", type},
+                {"id", fmt::format("{}{}{}", prefix, head_.id, blocks_.size())},
+                {"status", "in_progress"}};
+    }
+
     Json part_json() const {
-        if (open_ == "reasoning") return {{"type", "reasoning_text"}, {"text", text_}};
+        if (open_ == Block::thinking) return {{"type", "reasoning_text"}, {"text", text_}};
         return {{"type", "output_text"},
                 {"text", text_},
                 {"annotations", Json::array()},
                 {"logprobs", Json::array()}};
     }
 
-    void close(const char* status = "completed") {
-        if (open_.empty()) return;
-        if (open_ == "function_call") {
-            item_["arguments"] = text_;
-            tell("response.function_call_arguments.done", {{"item_id", item_["id"]},
-                                                           {"output_index", output_.size()},
-                                                           {"name", item_["name"]},
-                                                           {"arguments", text_}});
-        } else {
-            const bool message = open_ == "message";
-            tell_part(message ? "response.output_text.done" : "response.reasoning_text.done", "text", text_);
-            tell_part("response.content_part.done", "part", part_json());
-            item_["content"].push_back(part_json());
-        }
-        item_["status"] = status;
-        tell("response.output_item.done", {{"output_index", output_.size()}, {"item", item_}});
-        output_.push_back(std::move(item_));
-        open_.clear();
-        text_.clear();
+    // An event of the item that is written.
+    void tell_item(std::string_view event) {
+        tell(event, {{"output_index", blocks_.size()}, {"item", block_}});
     }
 
     void tell(std::string_view event, Json members) {
@@ -156,13 +120,11 @@ class ResponsesShape : public AnswerShape {
 
     // An event of the text of the item that is written.
     void tell_part(std::string_view event, const char* member, Json value) {
-        Json members = {{"item_id", item_["id"]}, {"output_index", output_.size()}, {"content_index", 0}};
+        Json members = {{"item_id", block_["id"]}, {"output_index", blocks_.size()}, {"content_index", 0}};
         members[member] = std::move(value);
         if (event.starts_with("response.output_text.")) members["logprobs"] = Json::array();
         tell(event, std::move(members));
     }
-
-    std::string take_events() { return std::exchange(events_, ""); }
 
     Json response_json(const char* status) const {
         Json response = {{"id", "resp_" + head_.id},
@@ -173,7 +135,7 @@ class ResponsesShape : public AnswerShape {
                          {"error", nullptr},
                          {"incomplete_details", nullptr},
                          {"model", head_.model},
-                         {"output", output_}};
+                         {"output", blocks_}};
         if (status == std::string_view("incomplete"))
             response["incomplete_details"] = {{"reason", "max_output_tokens"}};
         response.update(repeated_);
@@ -194,14 +156,7 @@ class ResponsesShape : public AnswerShape {
 
     ResponseHead head_;
     Json repeated_;
-    Json output_ = Json::array();  // items that are complete
-    Json item_;                    // the one that is written
-    std::string open_;             // its type; "": none is
-    std::string text_;             // its text, or its arguments
-    std::string events_;
     int64_t sequence_ = 0;
-    int64_t thinking_tokens_ = 0;
-    ChoiceOutcome outcome_;
 };
 
 }  // namespace

@@ -56,6 +56,27 @@ TEST_F(Responses, InputIsTextOrItems) {
         "<tool>f {\"type\": \"object\"}\n<|s|>user:a<|s|>assistant:[hm]t<call>f {\"x\": 1}<|s|>tool(f):5");
 }
 
+std::string reasoning(const std::string& text) {
+    return R"({"type": "reasoning", "summary": [{"type": "summary_text", "text": ")" + text + R"("}]})";
+}
+
+// Thinking is of the message or call that follows it, and of no later turn.
+TEST_F(Responses, ThinkingStaysInItsTurn) {
+    const std::string user = R"({"role": "user", "content": "a"})", said = R"({"role": "assistant", "content": "t"})",
+                      called = R"({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"})";
+    EXPECT_EQ(prompt(fmt::format("[{}, {}, {}, {}, {}]", user, reasoning("h"), said, reasoning("i"), called), k_flat_tool),
+              "<tool>f {\"type\": \"object\"}\n<|s|>user:a<|s|>assistant:[h\n\ni]t<call>f {}");
+    EXPECT_EQ(prompt(fmt::format("[{}, {}, {}, {}, {}]", user, reasoning("cut"), user, said, user)),
+              "<|s|>user:a<|s|>user:a<|s|>assistant:t<|s|>user:a");
+}
+
+TEST_F(Responses, ToolsOfTheHostedServiceAreLeftOut) {
+    const EndpointCall got = call(
+        R"(, "tools": [{"type": "web_search_preview_2025_03_11"}, {"type": "computer_use_preview"}, {"type": "mcp"}])");
+    EXPECT_EQ(got.call.prompt_text, "<|s|>user:a");
+    EXPECT_THAT(refused("\"a\"", R"(, "tools": [{"type": "web_searching"}])"), HasSubstr("web_searching"));
+}
+
 TEST_F(Responses, Fields) {
     const EndpointCall got =
         call(R"(, "max_output_tokens": 9, "temperature": 0.5, "reasoning": {"effort": "low"},

@@ -10,14 +10,21 @@
 
 namespace ft::cli {
 
+// What is said of an answer's speed, on stderr.
+enum class Figures {
+    none,
+    line,  // one line after it
+    live,  // one that changes while it comes too, and afterwards the experts by tier
+};
+
 struct PrintStyle {
     bool stream = true;     // false: only kept
     bool terminal = false;  // the text's own control characters are made visible
     bool dim = false;       // the thinking part is dimmed by escape sequences
     bool split = true;      // false (--raw): the text as it is, with no thinking part
     bool show_thinking = true;
-    bool end_line = true;     // the answer ends with a newline
-    bool live_stats = false;  // a line of figures beside the answer while it comes
+    bool end_line = true;  // the answer ends with a newline
+    Figures figures = Figures::line;
 };
 
 class AnswerPrinter {

@@ -270,17 +270,22 @@ Expected<int> run_batch(const ModelChoice& choice, const BatchFlags& flags) {
 
 Action define_batch(CLI::App& app) {
     const auto flags = std::make_shared<BatchFlags>();
-    app.add_option(
-           "input", flags->input,
-           "JSON lines {custom_id, url, body}: /v1/completions and /v1/chat/completions as OpenAI has "
-           "them")
-        ->type_name("");
+    app.add_option("input", flags->input,
+                   "a request of OpenAI's form on each line, {custom_id, method, url, body}; url is "
+                   "/v1/completions or /v1/chat/completions")
+        ->type_name("IN.jsonl");
     app.add_option("-o,--output", flags->output,
-                   "JSON lines of answers, in the order they finish; lines that are there already are kept")
+                   "where the answers go, a line each, in the order they finish. Lines that are there "
+                   "already are kept, so that the same command goes on after a break")
         ->type_name("FILE");
-    app.add_flag("--json", flags->json, "print counts and times as one JSON object at the end");
-    const auto model_flags = add_model_flags(app, Use::answering, ModelArgument::flag);
-    return [=] {
+    app.add_flag("--json", flags->json, "print one JSON object at the end: counts, times, memory");
+    const auto model_flags = add_model_flags(app, Use::answering);
+    return [=]() -> Expected<int> {
+        if (flags->input.ends_with(".gguf") && !model_flags->print_config)
+            return Error{Code::invalid,
+                         fmt::format("batch: the first argument is the file of requests, not the model {}",
+                                     printable(flags->input)),
+                         "Write `freetoken batch IN.jsonl -o OUT.jsonl --model MODEL.gguf`."};
         return with_model(*model_flags, [&](const ModelChoice& choice) { return run_batch(choice, *flags); });
     };
 }

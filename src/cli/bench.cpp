@@ -273,31 +273,38 @@ Action define_bench(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::loading);
     const auto flags = std::make_shared<BenchFlags>();
     const auto count = whole_number(0, int64_t{1} << 24);
-    app.add_option("--pp", flags->pp, "tokens of the prompt (128); 0: no prompt")->transform(count);
-    app.add_option("--tg", flags->tg, "tokens to generate (32); 0: none")->transform(count);
-    app.add_option("--depth", flags->depth, "tokens in the context before generation starts (0)")
+    app.add_option("--pp", flags->pp, "tokens of the prompt; 0 leaves it out (default: 128)")
         ->transform(count);
-    app.add_option("--warm", flags->warm, "tokens generated before counting starts (0)")->transform(count);
-    app.add_option("--reps", flags->reps, "repetitions; medians are printed (3)")
+    app.add_option("--tg", flags->tg, "tokens to generate; 0 leaves that out (default: 32)")
+        ->transform(count);
+    app.add_option("--depth", flags->depth, "tokens in the context before generation begins (default: 0)")
+        ->transform(count);
+    app.add_option("--warm", flags->warm, "tokens generated before counting begins (default: 0)")
+        ->transform(count);
+    app.add_option("--reps", flags->reps, "repetitions, of which the medians are printed (default: 3)")
         ->transform(whole_number(1, 1000));
-    app.add_option("--limit", flags->limit, "seconds after which a counted part ends (0: never)")
+    app.add_option("--limit", flags->limit,
+                   "seconds after which a counted part ends; 0 is never (default: 0)")
         ->transform(real_number(0, 1e6));
     app.add_option("--parallel", flags->parallel,
-                   "instead: answers written at once, several numbers of them, as in 1,2,4,8")
+                   "instead: answers written at once, measured for each number of a list such as 1,2,4,8")
         ->delimiter(',')
         ->check(CLI::Range(1, 256))
         ->type_name("N,N,..");
     const auto conversations = app.add_option(
         "--conversations", flags->conversations,
-        "instead: a prompt of --pp tokens beside answers, a beginning that is kept, and N requests "
-        "of mixed lengths");
+        "instead: what requests do to each other: a prompt of --pp tokens beside answers, a beginning "
+        "that is kept, N answers of mixed lengths");
     conversations->transform(whole_number(1, 100000))->type_name("N");
     app.add_option("--parts", flags->parts, "of --conversations, these alone: beside, reuse, mix")
         ->delimiter(',')
         ->check(CLI::IsMember({"beside", "reuse", "mix"}))
         ->needs(conversations)
         ->type_name("PART,PART,..");
-    app.add_flag("--json", flags->json, "one JSON object");
+    app.add_flag("--json", flags->json, "print one JSON object");
+    app.get_option("--ctx")->description(
+        "tokens that the context has room for (default: the smaller of the model's and 8192, or what is "
+        "measured where that is larger)");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return bench(model, *flags); });
     };

@@ -6,12 +6,24 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/chat_loop.h"
+#include "cli/chat_settings.h"
 #include "cli/interrupt.h"
+#include "cli/model_text.h"
 #include "cli/reply.h"
 
 namespace ft::cli {
 
 namespace {
+
+// What /set stats takes.
+constexpr std::pair<std::string_view, Figures> k_figures[] = {
+    {"off", Figures::none}, {"on", Figures::line}, {"live", Figures::live}};
+
+std::string_view figures_word(Figures figures) {
+    for (const auto& [word, meant] : k_figures)
+        if (meant == figures) return word;
+    return "";
+}
 
 class Chat {
  public:
@@ -21,15 +33,17 @@ class Chat {
     Expected<int> run() {
         say(fmt::format("{}: context of {} tokens. /help lists the commands, Ctrl-D ends.", model_.name,
                         model_.engine->n_ctx()));
-        return run_chat({.read_line = [&](const std::string& prompt) { return editor_.read(prompt); },
-                         .say = [&](const std::string& line) { say(line); },
-                         .answer = [&](const std::string& text) { return turn(text); },
-                         .reset = [&] { reset(); },
-                         .stats = [&] { return stats(); },
-                         .system = [&] { return conversation_.system(); },
-                         .set_system = [&](const std::string& text) { conversation_.set_system(text); },
-                         .save = [&](const std::string& path) { return save(path); },
-                         .load = [&](const std::string& path) { return load(path); }});
+        return run_chat(
+            {.read_line = [&](const std::string& prompt) { return editor_.read(prompt); },
+             .say = [&](const std::string& line) { say(line); },
+             .answer = [&](const std::string& text) { return turn(text); },
+             .reset = [&] { reset(); },
+             .stats = [&] { return stats(); },
+             .system = [&] { return conversation_.system(); },
+             .set_system = [&](const std::string& text) { conversation_.set_system(text); },
+             .set = [&](const std::string& name, const std::string& value) { return change(name, value); },
+             .save = [&](const std::string& path) { return save(path); },
+             .load = [&](const std::string& path) { return load(path); }});
     }
 
  private:
@@ -38,6 +52,48 @@ class Chat {
     void reset() {
         conversation_.clear();
         model_.sequence->keep_prefix_of({});
+    }
+
+    // /set NAME VALUE; without a value, or without a name, what holds.
+    std::string change(const std::string& name, const std::string& value) {
+        if (name.empty())
+            return fmt::format("{}\n  {:<22} {}", chat_setting_lines(model_.settings), "stats",
+                               figures_word(style_.figures));
+        if (name == "stats") return change_figures(value);
+        const Expected<const Key*> key = chat_setting(name);
+        if (!key) return key.error().sentence();
+        if (value.empty())
+            return fmt::format("{} (takes {})", chat_setting_line(model_.settings, **key),
+                               allowed_values(**key));
+        Expected<std::optional<SettingValue>> parsed = parse_value(**key, (*key)->name, value);
+        if (!parsed) return parsed.error().sentence();
+        if (const Status taken = take(**key, std::move(*parsed)); !taken) return taken.error().sentence();
+        return fmt::format("{}, from the next answer on.", chat_setting_line(model_.settings, **key));
+    }
+
+    // After an error everything is as it was. A seed that was drawn at the start stays: only /set seed
+    // changes it.
+    Status take(const Key& key, std::optional<SettingValue> value) {
+        Settings before = model_.settings;
+        const uint64_t seed = model_.sampling.seed;
+        model_.settings.set(key, std::move(value), "/set");
+        take_advice(model_.settings,
+                    model_.engine->file());  // of the model's file, where the default is in force
+        if (const Status taken = take_answer_settings(model_); !taken) {
+            model_.settings = std::move(before);
+            return taken;
+        }
+        if (std::string_view(key.name) != "seed") model_.sampling.seed = seed;
+        conversation_.set_think(asks_for_thinking(model_.settings));
+        style_.show_thinking = shows_thinking(model_.settings, style_.terminal);
+        return {};
+    }
+
+    std::string change_figures(const std::string& value) {
+        for (const auto& [word, figures] : k_figures)
+            if (value == word) style_.figures = figures;
+        const std::string now = fmt::format("stats: {}", figures_word(style_.figures));
+        return value == figures_word(style_.figures) ? now + "." : now + " (takes one of off, on, live)";
     }
 
     std::string save(const std::string& path) {
@@ -75,7 +131,7 @@ class Chat {
         const bool nothing_came = reply->text.empty() && reply->thinking.empty();
         if (nothing_came && reply->answer.end == AnswerEnd::interrupted) conversation_.drop_last();
         else conversation_.add_assistant(reply->text, reply->thinking);
-        log_statistics(model_, *reply, style_.live_stats);
+        log_statistics(model_, *reply, style_.figures);
         if (reply->answer.end == AnswerEnd::context_full)
             say(context_full_line(model_.engine->n_ctx(), model_.engine->n_ctx_model(), true));
         if (reply->forgotten_tokens > 0) say(forgotten_line(reply->forgotten_tokens, n_ctx));
@@ -106,7 +162,8 @@ class Chat {
             model_.name, model_.sequence->n_past(), model_.engine->n_ctx(), s.seed, s.temperature, s.top_k,
             s.top_p, s.min_p, s.repeat_penalty, s.repeat_last_n, model_.engine->threads(),
             model_.engine->kernels_name());
-        if (last_.predicted_n > 0) lines += "\nlast     " + statistics_line(last_);
+        if (last_.predicted_n > 0)
+            lines += "\nlast     " + statistics_line(last_) + loading_text(last_.load_ms);
         if (const std::string foreseen = forecast_text(last_); !foreseen.empty())
             lines += "\nplan     " + foreseen;
         return lines;

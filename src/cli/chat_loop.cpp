@@ -1,8 +1,9 @@
 #include "cli/chat_loop.h"
 
 #include <algorithm>
-#include <optional>
+#include <array>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,8 +14,6 @@ namespace ft::cli {
 namespace {
 
 enum class Next { go_on, leave };
-
-constexpr std::string_view k_quotes = "\"\"\"";
 
 struct ChatCommand {
     const char* name;
@@ -42,6 +41,36 @@ Next reset(const ChatHooks& hooks, const std::string&) {
     return Next::go_on;
 }
 
+// The first word, and what follows less the blanks between.
+std::pair<std::string, std::string> word_and_rest(const std::string& text) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const size_t rest = std::min(text.find_first_not_of(' ', end), text.size());
+    return {text.substr(0, end), text.substr(rest)};
+}
+
+std::string without_quotes(const std::string& text) {
+    const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+    return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+// Ollama's forms work too: /set parameter NAME VALUE, /set system TEXT, and words that stand alone.
+Next change_settings(const ChatHooks& hooks, const std::string& argument) {
+    auto [name, value] = word_and_rest(argument);
+    if (name == "parameter") std::tie(name, value) = word_and_rest(value);
+    if (name == "system") return change_system(hooks, without_quotes(value));
+    constexpr std::array<std::array<const char*, 3>, 4> k_alone = {{{"verbose", "stats", "on"},
+                                                                    {"quiet", "stats", "off"},
+                                                                    {"nothink", "think", "off"},
+                                                                    {"think", "think", "on"}}};
+    for (const auto& [word, setting, meaning] : k_alone)
+        if (name == word && value.empty()) {
+            hooks.say(hooks.set(setting, meaning));
+            return Next::go_on;
+        }
+    hooks.say(hooks.set(name, value));
+    return Next::go_on;
+}
+
 Next show_stats(const ChatHooks& hooks, const std::string&) {
     hooks.say(hooks.stats());
     return Next::go_on;
@@ -60,6 +89,9 @@ Next load(const ChatHooks& hooks, const std::string& path) {
 constexpr ChatCommand k_commands[] = {
     {"/help", "", "this list", &show_help},
     {"/system", "[TEXT]", "sets what the model is told before the conversation, or shows it", &change_system},
+    {"/set", "[NAME VALUE]",
+     "changes how answers are drawn: temperature, seed, max_tokens, think …; alone shows all",
+     &change_settings},
     {"/reset", "", "forgets the conversation so far", &reset},
     {"/stats", "", "figures of the last answer, the seed, the room left in the context", &show_stats},
     {"/save", "PATH", "writes the conversation to a file, with what the model remembers of it", &save},
@@ -68,42 +100,12 @@ constexpr ChatCommand k_commands[] = {
      [](const ChatHooks&, const std::string&) { return Next::leave; }},
 };
 
-// What other programs call it: a command of ours, which gets what stands behind it, or a hint.
-struct ForeignChatCommand {
-    const char* typed;
-    const char* ours;
-    const char* hint;
-};
-constexpr ForeignChatCommand k_foreign_chat_commands[] = {
-    {"/bye", "/exit", nullptr},
-    {"/quit", "/exit", nullptr},
-    {"/q", "/exit", nullptr},
-    {"/?", "/help", nullptr},
-    {"/clear", "/reset", nullptr},
-    {"/new", "/reset", nullptr},
-    {"/set system", "/system", nullptr},
-    {"/show", "/stats", nullptr},
-    {"/set", nullptr,
-     "Sampling is set when the chat is started: `freetoken run --help` lists --temp, --seed and the like. "
-     "/system TEXT sets the system prompt."},
-    {"/regen", nullptr, "An answer is not written again here. Ask in other words, or begin anew by /reset."},
-    {"/retry", nullptr, "An answer is not written again here. Ask in other words, or begin anew by /reset."},
-};
-
-// The rest of the line behind `typed`; nothing where the line does not begin with it as whole words.
-std::optional<std::string> behind(const std::string& line, std::string_view typed) {
-    if (!line.starts_with(typed)) return std::nullopt;
-    if (line.size() > typed.size() && line[typed.size()] != ' ') return std::nullopt;
-    const size_t rest = line.find_first_not_of(' ', typed.size());
-    return rest == std::string::npos ? "" : line.substr(rest);
-}
-
 Next show_help(const ChatHooks& hooks, const std::string&) {
     for (const ChatCommand& command : k_commands)
         hooks.say(
-            fmt::format("  {:<16} {}", fmt::format("{} {}", command.name, command.argument), command.help));
-    hooks.say("  Ctrl-C stops an answer. A line that ends with \\ goes on in the next one, and so does what");
-    hooks.say("  begins with \"\"\", until \"\"\" ends it; what is pasted is one message, with its newlines.");
+            fmt::format("  {:<18} {}", fmt::format("{} {}", command.name, command.argument), command.help));
+    hooks.say("  Ctrl-C stops an answer. Several lines make one message where a line ends with \\, or");
+    hooks.say("  between \"\"\" and \"\"\"; what is pasted is one message too.");
     return Next::go_on;
 }
 
@@ -113,43 +115,58 @@ bool is_command(const std::string& line) {
     return word.size() > 1 && word[0] == '/' && word.find('/', 1) == std::string::npos;
 }
 
+// What other chats call them.
+constexpr std::pair<std::string_view, std::string_view> k_names_elsewhere[] = {
+    {"/?", "/help"},      {"/h", "/help"},    {"/bye", "/exit"},   {"/quit", "/exit"}, {"/q", "/exit"},
+    {"/clear", "/reset"}, {"/new", "/reset"}, {"/show", "/stats"}, {"/info", "/stats"}};
+
+// The name that `word` is a slip of: one letter, two in a long word. Others are nearest by chance.
+std::string slip_of(const std::string& word, const std::vector<std::string>& names) {
+    constexpr size_t k_long_word = 7;
+    const std::string name = nearest_name(word, names);
+    const int most = word.size() > k_long_word ? 2 : 1;
+    return !name.empty() && edit_distance(word, name) <= most ? name : "";
+}
+
 Next run_slash_command(const ChatHooks& hooks, const std::string& line) {
+    auto [word, argument] = word_and_rest(line);
+    const std::string typed = word;
+    for (const auto& [theirs, ours] : k_names_elsewhere)
+        if (word == theirs) word = ours;
     std::vector<std::string> names;
     for (const ChatCommand& command : k_commands) {
-        if (const auto argument = behind(line, command.name)) return command.run(hooks, *argument);
+        if (word == command.name) return command.run(hooks, argument);
         names.emplace_back(command.name);
     }
-    for (const ForeignChatCommand& foreign : k_foreign_chat_commands) {
-        const auto argument = behind(line, foreign.typed);
-        if (!argument) continue;
-        if (foreign.ours) return run_slash_command(hooks, fmt::format("{} {}", foreign.ours, *argument));
-        hooks.say(foreign.hint);
-        return Next::go_on;
-    }
-    const std::string word = line.substr(0, line.find(' '));
-    const std::string guess = did_you_mean(word, names);
-    hooks.say(fmt::format("{} is no command. {}", word, guess.empty() ? "/help lists them." : guess));
+    const std::string guess = slip_of(typed, names);
+    hooks.say(fmt::format("{} is no command. {}", typed,
+                          guess.empty() ? "/help lists them." : fmt::format("Did you mean {}?", guess)));
     return Next::go_on;
 }
 
-// Until a line ends with the quotes that it began with.
+// What a shell or another chat ends with. A person who wants to say it to the model says more.
+bool wants_to_leave(const std::string& text) { return text == "exit" || text == "quit"; }
+
+constexpr std::string_view k_quotes = "\"\"\"";
+
+// Between """ and """: the lines as they are, without the newlines beside the quotes.
 LineEditor::Line read_quoted(const ChatHooks& hooks, LineEditor::Line line) {
     line.text.erase(0, k_quotes.size());
     while (!line.text.ends_with(k_quotes)) {
         const LineEditor::Line more = hooks.read_line("… ");
         if (more.kind != LineEditor::Line::Kind::text) return more;
-        line.text += "\n" + more.text;
+        line.text += (line.text.empty() ? "" : "\n") + more.text;
     }
-    line.text.erase(line.text.size() - k_quotes.size());
-    line.text.erase(0, line.text.starts_with('\n') ? 1 : 0);
+    line.text.resize(line.text.size() - k_quotes.size());
+    if (line.text.ends_with('\n')) line.text.pop_back();
     return line;
 }
 
-// A typed text: lines joined while they end with a backslash, or in quotes, which no command stands in.
-LineEditor::Line read_text(const ChatHooks& hooks, bool& quoted) {
+// A typed text: lines joined while they end with a backslash, or between quotes.
+LineEditor::Line read_text(const ChatHooks& hooks) {
     LineEditor::Line line = hooks.read_line("> ");
-    quoted = line.kind == LineEditor::Line::Kind::text && line.text.starts_with(k_quotes);
-    if (quoted) return read_quoted(hooks, std::move(line));
+    if (line.kind == LineEditor::Line::Kind::text && line.text.starts_with(k_quotes))
+        return read_quoted(hooks, std::move(line));
     while (line.kind == LineEditor::Line::Kind::text && line.text.ends_with('\\')) {
         line.text.pop_back();
         const LineEditor::Line more = hooks.read_line("… ");
@@ -163,16 +180,16 @@ LineEditor::Line read_text(const ChatHooks& hooks, bool& quoted) {
 
 Expected<int> run_chat(const ChatHooks& hooks) {
     for (;;) {
-        bool quoted = false;
-        const LineEditor::Line line = read_text(hooks, quoted);
+        const LineEditor::Line line = read_text(hooks);
         if (line.kind != LineEditor::Line::Kind::text)
             hooks.say("");  // the cursor stands behind a half-typed line
         if (line.kind == LineEditor::Line::Kind::end) return 0;
-        if (line.kind == LineEditor::Line::Kind::interrupted) continue;
+        if (line.kind == LineEditor::Line::Kind::interrupted || wants_to_leave(line.text)) {
+            hooks.say("Ctrl-D or /exit ends the chat.");
+            continue;
+        }
         if (line.text.find_first_not_of(" \t\n") == std::string::npos) continue;
-        if (!quoted && (line.text == "exit" || line.text == "quit")) {
-            hooks.say("/exit or Ctrl-D ends the chat.");
-        } else if (!quoted && is_command(line.text)) {
+        if (is_command(line.text)) {
             if (run_slash_command(hooks, line.text) == Next::leave) return 0;
         } else if (const Status answered = hooks.answer(line.text); !answered) {
             return answered.error();

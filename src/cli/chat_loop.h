@@ -18,6 +18,9 @@ struct ChatHooks {
     std::function<std::string()> stats;                     // lines
     std::function<std::string()> system;                    // the system prompt in force, "" for none
     std::function<void(const std::string& text)> set_system;
+    // Changes a setting of answers; without a value it is shown, without a name all are. Lines: what holds
+    // now.
+    std::function<std::string(const std::string& name, const std::string& value)> set;
     std::function<std::string(const std::string& path)> save;  // a line: what was done, or why not
     std::function<std::string(const std::string& path)> load;
 };

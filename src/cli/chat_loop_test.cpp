@@ -12,7 +12,7 @@ using Kind = LineEditor::Line::Kind;
 // A chat whose user types `lines` and then Ctrl-D; what was said and what the model was asked.
 struct Typed {
     std::deque<LineEditor::Line> lines;
-    std::string said, asked, system;
+    std::string said, asked, system, changed;
     int resets = 0;
     Status answer_with = {};
 
@@ -34,6 +34,11 @@ struct Typed {
                          .stats = [] { return std::string("seed 7"); },
                          .system = [&] { return system; },
                          .set_system = [&](const std::string& text) { system = text; },
+                         .set =
+                             [&](const std::string& name, const std::string& value) {
+                                 changed += fmt::format("[{}={}]", name, value);
+                                 return name + " is set";
+                             },
                          .save = [](const std::string& path) { return "saved " + path; },
                          .load = [](const std::string& path) { return "loaded " + path; }});
     }
@@ -76,23 +81,50 @@ TEST(ChatLoop, UnknownCommandsNameTheNearest) {
     EXPECT_EQ(typed.asked, "");
 }
 
-TEST(ChatLoop, CommandsOfOtherProgramsAreUnderstoodOrAnsweredWithOurs) {
-    Typed typed = Typed::of({"/set system Be brief.", "/clear", "/?", "/show info", "/set parameter seed 5", "/regen",
-                             "exit", "/bye", "Hello."});
+TEST(ChatLoop, WordsThatAreFarFromACommandGetNoGuess) {
+    Typed typed = Typed::of({"/regen", "/sat", "/sytsem", "/rest"});
     ASSERT_TRUE(typed.run());
-    EXPECT_EQ(typed.asked, "");
-    EXPECT_EQ(typed.system, "Be brief.");
-    EXPECT_EQ(typed.resets, 1);
-    for (const char* said : {"this list", "seed 7", "freetoken run --help", "not written again", "/exit or Ctrl-D"})
-        EXPECT_NE(typed.said.find(said), std::string::npos) << said;
-    EXPECT_EQ(typed.said.find("is no command"), std::string::npos) << typed.said;
+    EXPECT_NE(typed.said.find("/regen is no command. /help lists them."), std::string::npos);
+    for (const char* guess : {"Did you mean /set?", "Did you mean /system?", "Did you mean /reset?"})
+        EXPECT_NE(typed.said.find(guess), std::string::npos) << guess << typed.said;
 }
 
-TEST(ChatLoop, QuotesHoldSeveralLines) {
-    Typed typed = Typed::of({"\"\"\"one", "two", "", "four\"\"\"", "\"\"\"", "/bye", "\"\"\"",
-                             "\"\"\"in one line\"\"\"", "\"\"\"never", "ended"});
+TEST(ChatLoop, NamesOfOtherChatsWork) {
+    Typed typed = Typed::of({"/?", "/clear", "/show info", "/bye", "Hello."});
     ASSERT_TRUE(typed.run());
-    EXPECT_EQ(typed.asked, "[one\ntwo\n\nfour][/bye\n][in one line]");
+    EXPECT_EQ(typed.asked, "");
+    EXPECT_EQ(typed.resets, 1);
+    for (const char* said : {"this list", "seed 7", "A new conversation begins."})
+        EXPECT_NE(typed.said.find(said), std::string::npos) << said;
+}
+
+TEST(ChatLoop, SettingsInOurFormAndInOllamas) {
+    Typed typed =
+        Typed::of({"/set temperature 0.2", "/set parameter  seed 42", "/set", "/set top_k", "/set verbose",
+                   "/set quiet", "/set nothink", "/set stop a b", "/set system \"Be brief.\""});
+    ASSERT_TRUE(typed.run());
+    EXPECT_EQ(typed.changed,
+              "[temperature=0.2][seed=42][=][top_k=][stats=on][stats=off][think=off][stop=a b]");
+    EXPECT_NE(typed.said.find("temperature is set"), std::string::npos);
+    EXPECT_EQ(typed.system, "Be brief.");
+    EXPECT_EQ(typed.asked, "");
+}
+
+TEST(ChatLoop, LinesBetweenQuotesAreOneMessage) {
+    Typed typed = Typed::of(
+        {"\"\"\"first", "/help \\", "\"\"\"", "\"\"\"one\"\"\"", "\"\"\"", "two", "\"\"\"", "\"\"\"open"});
+    ASSERT_TRUE(typed.run());
+    EXPECT_EQ(typed.asked, "[first\n/help \\][one][two]");
+}
+
+TEST(ChatLoop, WhoWantsToLeaveIsToldHow) {
+    Typed typed = Typed::of({"exit", "quit", "exit the loop"});
+    typed.lines.push_back({Kind::interrupted, ""});
+    ASSERT_TRUE(typed.run());
+    EXPECT_EQ(typed.asked, "[exit the loop]");
+    size_t told = 0;
+    for (size_t at = 0; (at = typed.said.find("/exit ends the chat", at)) != std::string::npos; at++) told++;
+    EXPECT_EQ(told, 3u);
 }
 
 TEST(ChatLoop, SystemAndReset) {

@@ -25,7 +25,6 @@ struct Command {
     const char* summary;                // one line for `freetoken --help`
     std::vector<const char*> examples;  // at least one, of 78 columns at most
     Action (*define)(CLI::App& app);    // adds arguments and flags to `app`
-    bool foreign_flags = false;         // flags of other programs are understood (cli/foreign_flags.h)
 };
 
 std::span<const Command> commands();  // cli/commands.cpp

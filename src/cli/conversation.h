@@ -17,6 +17,7 @@ class Conversation {
     Conversation(const ChatTemplate& chat_template, const Tokenizer& tokenizer, std::optional<bool> think)
         : template_(chat_template), tokenizer_(tokenizer), think_(think) {}
 
+    void set_think(std::optional<bool> think) { think_ = think; }
     // Empty: none.
     void set_system(std::string text) { system_ = std::move(text); }
     const std::string& system() const { return system_; }

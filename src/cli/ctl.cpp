@@ -76,9 +76,11 @@ Expected<int> ask_server(const CtlFlags& flags) {
 
 Action define_ctl(CLI::App& app) {
     const auto flags = std::make_shared<CtlFlags>();
-    app.add_option("what", flags->what, "health, stats, requests, or cache")
-        ->type_name("health|stats|requests|cache");
-    app.add_option("--server", flags->server, "where it listens (default: http://127.0.0.1:8080)")
+    app.add_option("what", flags->what,
+                   "health: whether it answers; stats: what runs and waits, and counts of tokens; requests: "
+                   "the last answers with their times; cache: the memory of keys and values")
+        ->type_name("WHAT");
+    app.add_option("--server", flags->server, "the server's address (default: http://127.0.0.1:8080)")
         ->type_name("URL");
     app.add_option("--key-file", flags->key_file, "a file whose first line is a key of the server")
         ->type_name("FILE");

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
 #include "cli/json_lines.h"
-#include "cli/model_name.h"
+#include "cli/model_argument.h"
 #include "gguf/gguf.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
@@ -44,10 +43,8 @@ Expected<ordered_json> detokenize(const Tokenizer& tokenizer, const ordered_json
     return ordered_json{{"hex", hex_of(bytes)}};
 }
 
-Expected<int> run_detokenize(const std::string& word) {
-    if (word.empty())
-        return Error{Code::invalid, "detokenize: no model is named", "Give a GGUF file as an argument"};
-    const auto path = model_path(word);
+Expected<int> run_detokenize(const ModelArgument& model) {
+    const auto path = needed_model(model, "detokenize");
     if (!path) return path.error();
     const auto file = Gguf::open(*path, Gguf::Cut::allow);
     if (!file) return file.error();
@@ -59,10 +56,11 @@ Expected<int> run_detokenize(const std::string& word) {
 }  // namespace
 
 Action define_detokenize(CLI::App& app) {
-    const auto model = std::make_shared<std::string>();
-    app.add_option("model", *model,
-                   "GGUF file with a vocabulary; reads JSON lines {\"ids\", \"special\"} from stdin")
-        ->type_name("MODEL.gguf");
+    const auto model = std::make_shared<ModelArgument>();
+    add_model_argument(
+        app, *model,
+        "a GGUF file with a vocabulary, or a name of `freetoken list`. Standard input has a JSON object "
+        "on each line: {\"ids\", \"special\"}");
     return [model] { return run_detokenize(*model); };
 }
 

@@ -14,28 +14,19 @@ namespace ft::cli {
 
 namespace {
 
-// What other programs call it, and what it is called here. A hint is given where the command has `flag`, or
-// the argument of that name; "" is everywhere.
+// What other programs have and this command has in another way; flags of the same meaning are translated
+// (foreign_flags.h). A hint is given where the command has `flag`, or the argument of that name; "" is
+// everywhere.
 struct Habit {
     std::string_view word, flag, hint;
 };
 constexpr Habit k_habits[] = {
-    {"-m", "model", "The model's file is an argument without a flag: `freetoken {} FILE`."},
-    {"--model", "model", "The model's file is an argument without a flag: `freetoken {} FILE`."},
-    {"-c", "--ctx", "Here the context is --ctx N."},
-    {"--ctx-size", "--ctx", "Here it is --ctx N."},
-    {"-t", "--threads", "Here the threads are --threads N."},
-    {"-n", "--max-tokens", "Here the length of the answer is --max-tokens N."},
-    {"--n-predict", "--max-tokens", "Here it is --max-tokens N."},
-    {"--predict", "--max-tokens", "Here it is --max-tokens N."},
-    {"-s", "--seed", "Here the seed is --seed N."},
-    {"-sys", "--system", "Here the system prompt is --system TEXT."},
-    {"--system-prompt", "--system", "Here it is --system TEXT."},
-    {"--temperature", "--temp", "Here it is --temp N."},
-    {"-f", "--prompt", "Pipe the file in: `freetoken {} MODEL < FILE`."},
-    {"--file", "--prompt", "Pipe the file in: `freetoken {} MODEL < FILE`."},
-    {"-i", "--prompt", "Without a prompt `freetoken {} MODEL` is a chat."},
-    {"--interactive", "--prompt", "Without a prompt `freetoken {} MODEL` is a chat."},
+    {"-f", "text", "Pipe the file in: `freetoken {} MODEL < FILE`."},
+    {"--file", "text", "Pipe the file in: `freetoken {} MODEL < FILE`."},
+    {"-i", "text", "Without a prompt `freetoken {} MODEL` is a chat."},
+    {"--interactive", "text", "Without a prompt `freetoken {} MODEL` is a chat."},
+    {"--verbose", "--stats", "--stats shows the figures of an answer in full."},
+    {"--no-stats", "--stats", "--quiet leaves the figures of an answer out."},
     {"--api-key", "--port", "Keys are in a file, one a line: --set server.api_keys_file=FILE."},
     {"-hf", "", "A model of a hub is fetched first: `freetoken pull OWNER/REPO`."},
     {"--hf-repo", "", "A model of a hub is fetched first: `freetoken pull OWNER/REPO`."},
@@ -143,8 +134,18 @@ std::vector<std::string> split_empty_values(const std::vector<std::string>& word
     return out;
 }
 
-std::vector<std::string> in_our_words(const std::vector<std::string>& words) {
-    Translated translated = translate_flags(words);
+std::vector<OwnFlag> own_flags(const CLI::App& app) {
+    std::vector<OwnFlag> own;
+    for (const CLI::Option* option : app.get_options()) {
+        const bool takes_value = option->get_items_expected_max() > 0;
+        for (const std::string& name : option->get_snames()) own.push_back({"-" + name, takes_value});
+        for (const std::string& name : option->get_lnames()) own.push_back({"--" + name, takes_value});
+    }
+    return own;
+}
+
+std::vector<std::string> in_our_words(const std::vector<std::string>& words, const CLI::App& app) {
+    Translated translated = translate_flags(words, own_flags(app));
     for (const std::string& note : translated.notes) log_line("flags", note);
     return std::move(translated.words);
 }
@@ -160,8 +161,8 @@ Error parse_failure(const Command& command, const CLI::ParseError& failure) {
 Status check_file_names(const Command& command, const CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
         const std::string value = option_value(*option);
-        const bool names_file =
-            value == "FILE" || value == "MODEL.gguf" || value == "TRACE" || value == "TEMPLATE";
+        const bool names_file = value == "FILE" || value.ends_with(".gguf") || value.ends_with(".jsonl") ||
+                                value == "TRACE" || value == "TEMPLATE";
         if (!names_file || option->count() == 0) continue;
         for (const std::string& word : option->results())
             if (word == "-")
@@ -175,8 +176,7 @@ Status check_file_names(const Command& command, const CLI::App& app) {
 
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
     DefinedCommand defined = define_command(command);
-    std::vector<std::string> reversed =
-        split_empty_values(command.foreign_flags ? in_our_words(words) : words);
+    std::vector<std::string> reversed = split_empty_values(in_our_words(words, *defined.app));
     std::reverse(reversed.begin(), reversed.end());  // the parser takes its words from the back
     try {
         defined.app->parse(std::move(reversed));
@@ -219,6 +219,7 @@ DefinedCommand define_command(const Command& command) {
     DefinedCommand defined;
     defined.app = std::make_unique<CLI::App>(command.summary, fmt::format("freetoken {}", command.name));
     defined.app->allow_extras();  // so that we, not the parser, say what is unknown
+    defined.app->set_help_flag("-h,--help", "print this help, and end");
     defined.app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     defined.action = command.define(*defined.app);
     return defined;

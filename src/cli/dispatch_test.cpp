@@ -77,12 +77,40 @@ TEST(Help, WrapsAtBlanks) {
     EXPECT_EQ(wrapped("", 2, 6), "");
 }
 
-TEST(Dispatch, HabitsOfOtherProgramsAreAnsweredWithOurNames) {
-    EXPECT_NE(refusal({"run", "-m", "x.gguf"}).find("`freetoken run FILE`"), std::string::npos);
-    EXPECT_NE(refusal({"run", "x.gguf", "-c", "100"}).find("--ctx N"), std::string::npos);
-    EXPECT_NE(refusal({"bench", "x.gguf", "-t", "4"}).find("--threads N"), std::string::npos);
-    EXPECT_NE(refusal({"run", "x.gguf", "-n", "9"}).find("--max-tokens N"), std::string::npos);
-    EXPECT_EQ(refusal({"show", "x.gguf", "-n", "9"}).find("--max-tokens"), std::string::npos);
+TEST(Dispatch, EveryCommandWithAModelTakesItByArgumentOrFlag) {
+    const std::string missing = "absent-model.gguf";
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "-p", "x"},
+                                                  {"bench"},
+                                                  {"show"},
+                                                  {"doctor"},
+                                                  {"plan"},
+                                                  {"tokenize"},
+                                                  {"detokenize"},
+                                                  {"render"},
+                                                  {"perplexity", "--text", "/dev/null"}}) {
+        std::vector<std::string> argument = words, flag = words;
+        argument.push_back(missing);
+        flag.insert(flag.end(), {"-m", missing});
+        EXPECT_NE(refusal(argument).find(missing + ": "), std::string::npos) << words[0];
+        EXPECT_EQ(refusal(flag), refusal(argument)) << words[0];
+        flag.push_back("other.gguf");
+        if (words[0] != "run") EXPECT_NE(refusal(flag).find("given twice"), std::string::npos) << words[0];
+    }
+    EXPECT_NE(refusal({"run", "--model", missing, "a", "b"}).find("unexpected argument \"b\""),
+              std::string::npos);
+    EXPECT_NE(refusal({"batch", "x.gguf", "in.jsonl", "-o", "out.jsonl"}).find("file of requests"),
+              std::string::npos);
+}
+
+TEST(Dispatch, HabitsOfOtherProgramsAreUnderstoodOrAnsweredWithOurNames) {
+    EXPECT_NE(refusal({"run", "x.gguf", "-c", "large", "-p", "x"}).find("--ctx takes "), std::string::npos);
+    EXPECT_NE(refusal({"bench", "x.gguf", "-t", "many"}).find("--threads takes "), std::string::npos);
+    EXPECT_NE(refusal({"batch", "x.jsonl", "-o", "y", "-n", "many"}).find("--max-tokens takes "),
+              std::string::npos);
+    EXPECT_NE(refusal({"bench", "x.gguf", "-n", "many"}).find("--tg"), std::string::npos);
+    EXPECT_NE(refusal({"show", "x.gguf", "-n", "9"}).find("unknown flag -n"), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "-f", "x.txt"}).find("Pipe the file in"), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "-p", "x", "--stats", "-q"}).find("--quiet"), std::string::npos);
     EXPECT_NE(refusal({"run", "x.gguf", "a", "b"}).find("unexpected argument \"b\""), std::string::npos);
     EXPECT_NE(refusal({"run", "x.gguf", "a", "-p", "b"}).find("twice"), std::string::npos);
     for (const char* flag : {"--system", "--template", "--think"})
@@ -113,7 +141,8 @@ TEST(Dispatch, ABundleThatBeginsWithHIsNoHelp) {
 TEST(Dispatch, AStreamIsNoFileName) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{"show", "-"},
                                                   {"logits", "x.gguf", "--ids", "-"},
-                                                  {"trace", "x.gguf", "-o", "-"}})
+                                                  {"trace", "x.gguf", "-o", "-"},
+                                                  {"batch", "-", "-o", "out.jsonl"}})
         EXPECT_NE(refusal(words).find("not - for a stream"), std::string::npos);
 }
 

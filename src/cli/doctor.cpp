@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "base/log.h"
-#include "cli/command.h"
 #include "cli/json_text.h"
+#include "cli/model_argument.h"
 #include "cli/model_name.h"
 #include "cli/numbers.h"
 #include "cli/plan_settings.h"
@@ -29,7 +29,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct DoctorFlags {
-    std::string model, config_path, watch_pid;
+    ModelArgument model;
+    std::string config_path, watch_pid;
     double minutes = 10, min_tps = 0;
     bool json = false;
 };
@@ -146,7 +147,9 @@ Expected<Settings> settings_of(const DoctorFlags& flags) {
 Expected<int> examine(const DoctorFlags& flags) {
     const auto settings = settings_of(flags);
     if (!settings) return settings.error();
-    std::string path = flags.model;
+    const auto named = given_model(flags.model);
+    if (!named) return named.error().within("doctor");
+    std::string path = named->value_or("");
     if (path.empty() && settings->has("model.path")) path = settings->text("model.path");
     Report report;
     std::vector<Check> model_rows;
@@ -197,18 +200,20 @@ Expected<int> watch_process(const DoctorFlags& flags, bool has_min_tps) {
 
 Action define_doctor(CLI::App& app) {
     const auto flags = std::make_shared<DoctorFlags>();
-    app.add_option("--model", flags->model, "look at this model too: its file, or a name of `list`")
-        ->type_name("FILE");
+    add_model_argument(app, flags->model,
+                       "a model to look at too: its GGUF file, or a name of `freetoken list`");
     app.add_option("--config", flags->config_path, "settings from a YAML file: model.path, memory.swap_dir")
         ->type_name("FILE");
-    app.add_flag("--json", flags->json, "one JSON object");
-    const auto* watching =
-        app.add_option("--watch", flags->watch_pid, "watch a running program instead")->type_name("PID");
-    app.add_option("--minutes", flags->minutes, "how long to watch (10)")
+    app.add_flag("--json", flags->json, "print one JSON object");
+    const auto* watching = app.add_option("--watch", flags->watch_pid,
+                                          "instead: watch a running program; `freetoken ps` has its number")
+                               ->type_name("PID");
+    app.add_option("--minutes", flags->minutes, "minutes that --watch takes (default: 10)")
         ->type_name("N")
         ->transform(real_number(0.01, 1e5));
     const auto* least = app.add_option("--min-tps", flags->min_tps,
-                                       "tok/s that a watched program must keep (half of the first minute's)")
+                                       "tok/s that a watched program must keep (default: half of the first "
+                                       "minute's)")
                             ->type_name("N")
                             ->transform(real_number(0, 1e9));
     return [=]() -> Expected<int> {

@@ -42,6 +42,15 @@ constexpr ForeignFlag k_flags[] = {
     {{"-c", "--ctx-size", "--max-model-len"}, Turn::flag, Taken::count, "--ctx"},
     {{"-t", "--threads", ""}, Turn::flag, Taken::count, "--threads"},
     {{"-n", "--n-predict", "--predict"}, Turn::flag, Taken::count, "--max-tokens"},
+    {{"-n", "--n-gen", ""}, Turn::flag, Taken::as_it_is, "--tg"},
+    {{"-p", "--n-prompt", ""}, Turn::flag, Taken::as_it_is, "--pp"},
+    {{"-d", "--n-depth", ""}, Turn::flag, Taken::as_it_is, "--depth"},
+    {{"-r", "--repetitions", ""}, Turn::flag, Taken::as_it_is, "--reps"},
+    {{"-f", "--file", ""}, Turn::flag, Taken::as_it_is, "--text"},
+    {{"-sys", "--system-prompt", ""}, Turn::flag, Taken::as_it_is, "--system"},
+    {{"-no-cnv", "--no-conversation", ""}, Turn::flag, Taken::none, "--raw"},
+    {{"--grammar-file", "", ""}, Turn::flag, Taken::as_it_is, "--grammar"},
+    {{"-jf", "--json-schema-file", ""}, Turn::flag, Taken::as_it_is, "--json-schema"},
     {{"-a", "--alias", ""}, Turn::flag, Taken::as_it_is, "--served-model-name"},
     {{"-s", "", ""}, Turn::flag, Taken::as_it_is, "--seed"},
     {{"--temperature", "", ""}, Turn::flag, Taken::as_it_is, "--temp"},
@@ -83,6 +92,8 @@ constexpr ForeignFlag k_flags[] = {
      Taken::as_it_is,
      k_one_machine},
     {{"--enable-expert-parallel", "", ""}, Turn::passed, Taken::none, k_one_machine},
+    {{"-cnv", "--conversation", ""}, Turn::passed, Taken::none, "without a prompt it is a chat"},
+    {{"--no-display-prompt", "", ""}, Turn::passed, Taken::none, "a prompt is never shown again"},
     {{"--jinja", "", ""}, Turn::passed, Taken::none, k_always},
     {{"-cb", "--cont-batching", ""}, Turn::passed, Taken::none, k_always},
     {{"--metrics", "", ""}, Turn::passed, Taken::none, k_always},
@@ -104,10 +115,20 @@ constexpr ForeignFlag k_flags[] = {
     {{"--trust-remote-code", "--no-warmup", ""}, Turn::passed, Taken::none, "there is nothing of the kind"},
 };
 
-const ForeignFlag* find_flag(std::string_view name) {
-    for (const ForeignFlag& flag : k_flags)
-        if (!name.empty() && std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end())
-            return &flag;
+const OwnFlag* find_own(const std::vector<OwnFlag>& own, std::string_view name) {
+    const auto found = std::ranges::find(own, name, &OwnFlag::name);
+    return found == own.end() ? nullptr : &*found;
+}
+
+// The row of a word that the command does not have itself, or has under the same name.
+const ForeignFlag* find_foreign(const std::vector<OwnFlag>& own, std::string_view name) {
+    const bool has_itself = find_own(own, name) != nullptr;
+    for (const ForeignFlag& flag : k_flags) {
+        if (name.empty() || std::ranges::find(flag.names, name) == flag.names.end()) continue;
+        const bool becomes_flag = flag.turn == Turn::flag;
+        if (has_itself && !(becomes_flag && flag.to == name)) continue;
+        if (find_own(own, becomes_flag ? flag.to : "--ctx") != nullptr) return &flag;
+    }
     return nullptr;
 }
 
@@ -142,15 +163,22 @@ std::optional<std::string> our_value(Taken taken, const std::string& value) {
 // Reads one word after the other.
 class Translation {
  public:
-    explicit Translation(const std::vector<std::string>& words) : words_(words) {}
+    Translation(const std::vector<std::string>& words, const std::vector<OwnFlag>& own)
+        : words_(words), own_(own) {}
 
     Translated run() {
         while (at_ < words_.size()) {
             const std::string& word = words_[at_++];
             const size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-            const ForeignFlag* flag = find_flag(word.substr(0, equals));
-            if (flag) take(*flag, word.substr(0, equals), equals);
-            else out_.words.push_back(word);
+            const std::string name = word.substr(0, equals);
+            if (const ForeignFlag* flag = find_foreign(own_, name)) {
+                take(*flag, name, equals);
+                continue;
+            }
+            out_.words.push_back(word);
+            const OwnFlag* own = find_own(own_, name);
+            if (own && own->takes_value && equals == std::string::npos && at_ < words_.size())
+                out_.words.push_back(words_[at_++]);
         }
         return std::move(out_);
     }
@@ -193,6 +221,7 @@ class Translation {
     }
 
     const std::vector<std::string>& words_;
+    const std::vector<OwnFlag>& own_;
     size_t at_ = 0;
     Translated out_;
 };
@@ -232,7 +261,9 @@ constexpr ForeignVariable k_variables[] = {
 
 }  // namespace
 
-Translated translate_flags(const std::vector<std::string>& words) { return Translation(words).run(); }
+Translated translate_flags(const std::vector<std::string>& words, const std::vector<OwnFlag>& own) {
+    return Translation(words, own).run();
+}
 
 ForeignVariables translate_variables(const std::vector<std::pair<std::string, std::string>>& variables) {
     ForeignVariables out;

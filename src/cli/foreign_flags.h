@@ -1,5 +1,5 @@
-// Words that users of other programs type by habit: llama-server's and vLLM's flags, Ollama's variables. Each
-// is understood, or answered with our name for it.
+// Words that users of other programs type by habit: flags of llama.cpp's programs and of vLLM, variables of
+// Ollama. Each is understood, or answered with our name for it.
 #pragma once
 
 #include <string>
@@ -10,11 +10,20 @@
 
 namespace ft::cli {
 
+// A flag that the command itself has: "--ctx", "-p".
+struct OwnFlag {
+    std::string name;
+    bool takes_value = false;
+};
+
 struct Translated {
     std::vector<std::string> words;  // with our flags in place of others'
     std::vector<std::string> notes;  // a sentence for each that has another meaning here, or none
 };
-Translated translate_flags(const std::vector<std::string>& words);
+// What the command has itself keeps its meaning, and so does a value. A foreign flag becomes a flag that the
+// command has; where it has none of that meaning the word is left for the parser to refuse. What becomes a
+// setting, or nothing, is understood by commands that load a model: by those that have --ctx.
+Translated translate_flags(const std::vector<std::string>& words, const std::vector<OwnFlag>& own);
 
 struct ForeignVariables {
     std::vector<Sources::Preset> presets;

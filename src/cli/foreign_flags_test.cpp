@@ -11,11 +11,24 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+const std::vector<OwnFlag>& flags_of_serve() {
+    static const std::vector<OwnFlag> own = {{"-m", true},        {"--model", true},        {"--ctx", true},
+                                             {"--threads", true}, {"--max-tokens", true},   {"--set", true},
+                                             {"--port", true},    {"--seed", true},         {"--temp", true},
+                                             {"--system", true},  {"--print-config", false}};
+    return own;
+}
+
+std::vector<std::string> words_for_serve(const std::vector<std::string>& words) {
+    return translate_flags(words, flags_of_serve()).words;
+}
+
 TEST(ForeignFlags, ALlamaServerLineWorksAsTyped) {
     const Translated got =
         translate_flags({"-m",   "x.gguf", "-c",   "8192", "-ngl",    "99",     "--n-cpu-moe", "14", "-ctk",
                          "q8_0", "-ctv",   "bf16", "-fa",  "on",      "-t",     "12",          "-b", "2048",
-                         "-ub",  "512",    "-np",  "3",    "--jinja", "--port", "8080"});
+                         "-ub",  "512",    "-np",  "3",    "--jinja", "--port", "8080"},
+                        flags_of_serve());
     EXPECT_THAT(got.words, ElementsAre("-m", "x.gguf", "--ctx", "8192", "--set", "kv_cache.quant_k=q8_0",
                                        "--set", "kv_cache.quant_v=f16", "--set", "inference.flash_attn=true",
                                        "--threads", "12", "--set", "inference.step_tokens=512", "--set",
@@ -28,22 +41,44 @@ TEST(ForeignFlags, ALlamaServerLineWorksAsTyped) {
 TEST(ForeignFlags, AVllmLineToo) {
     const Translated got =
         translate_flags({"--max-model-len=32k", "--kv-cache-dtype", "fp8_e4m3", "--gpu-memory-utilization",
-                         "0.9", "--enable-expert-parallel", "x.gguf"});
+                         "0.9", "--enable-expert-parallel", "x.gguf"},
+                        flags_of_serve());
     EXPECT_THAT(got.words, ElementsAre("--ctx", "32768", "--set", "kv_cache.quant=fp8", "x.gguf"));
     EXPECT_EQ(got.notes.size(), 2u);
 }
 
 TEST(ForeignFlags, WhatLeavesItToTheProgramLeavesItToOurs) {
-    EXPECT_THAT(translate_flags({"-c", "0", "-t", "-1", "-n", "-1", "-np", "-1"}).words, IsEmpty());
-    EXPECT_THAT(translate_flags({"-fa", "x.gguf"}).words,
+    EXPECT_THAT(words_for_serve({"-c", "0", "-t", "-1", "-n", "-1", "-np", "-1"}), IsEmpty());
+    EXPECT_THAT(words_for_serve({"--threads", "0"}), IsEmpty());
+    EXPECT_THAT(words_for_serve({"-fa", "x.gguf"}),
                 ElementsAre("--set", "inference.flash_attn=true", "x.gguf"));
-    EXPECT_THAT(translate_flags({"-c"}).words, ElementsAre("--ctx"));
-    EXPECT_THAT(translate_flags({"-c", "many"}).words, ElementsAre("--ctx", "many"));
+    EXPECT_THAT(words_for_serve({"-c"}), ElementsAre("--ctx"));
+    EXPECT_THAT(words_for_serve({"-c", "many"}), ElementsAre("--ctx", "many"));
+}
+
+TEST(ForeignFlags, ACommandUnderstandsWhatItHasAMeaningFor) {
+    const std::vector<OwnFlag> bench = {{"--ctx", true}, {"--threads", true}, {"--pp", true},
+                                        {"--tg", true},  {"--depth", true},   {"--reps", true},
+                                        {"--set", true}, {"--parallel", true}};
+    EXPECT_THAT(translate_flags({"-c", "64", "-p", "512", "-n", "128", "-d", "9", "-r", "2"}, bench).words,
+                ElementsAre("--ctx", "64", "--pp", "512", "--tg", "128", "--depth", "9", "--reps", "2"));
+    EXPECT_THAT(translate_flags({"--parallel", "1,4", "-s", "3"}, bench).words,
+                ElementsAre("--parallel", "1,4", "-s", "3"));  // its own, and what it has not
+    const std::vector<OwnFlag> show = {{"--json", false}, {"--tensor", true}};
+    const Translated shown = translate_flags({"-c", "5", "-ngl", "9", "--jinja"}, show);
+    EXPECT_THAT(shown.words, ElementsAre("-c", "5", "-ngl", "9", "--jinja"));
+    EXPECT_THAT(shown.notes, IsEmpty());
+}
+
+TEST(ForeignFlags, AValueIsNoFlag) {
+    EXPECT_THAT(words_for_serve({"--system", "-c", "x.gguf"}), ElementsAre("--system", "-c", "x.gguf"));
+    EXPECT_THAT(words_for_serve({"-sys", "-c", "-c", "9"}), ElementsAre("--system", "-c", "--ctx", "9"));
+    EXPECT_THAT(words_for_serve({"--print-config", "-c", "9"}), ElementsAre("--print-config", "--ctx", "9"));
 }
 
 TEST(ForeignFlags, OurWordsStayAsTheyAre) {
     const std::vector<std::string> words = {"x.gguf", "--ctx", "100", "--set", "a.b=c", "--nonsense", "-z"};
-    EXPECT_EQ(translate_flags(words).words, words);
+    EXPECT_EQ(words_for_serve(words), words);
 }
 
 TEST(ForeignVariables, BecomeTheWeakestSettings) {

@@ -38,6 +38,12 @@ std::vector<std::string> group_titles(const CLI::App& app) {
     return titles;
 }
 
+// What the commands of `freetoken --help` stand under: each title before the command that begins it.
+constexpr std::pair<std::string_view, std::string_view> k_parts_of_help[] = {
+    {"run", "Answers and models"},
+    {"plan", "What fits, what runs, what is in a file"},
+    {"logits", "Measuring and verifying"}};
+
 std::string examples_text(const Command& command) {
     std::string text = "\nExamples:\n";
     for (const char* example : command.examples) text += fmt::format("  {}\n", example);
@@ -105,7 +111,7 @@ std::string command_help(const Command& command, const CLI::App& app, size_t wid
     for (const CLI::Option* option : app.get_options())
         if (option->get_positional())
             arguments += row(option_term(*option), option->get_description(), width);
-    if (!arguments.empty()) text += "\n" + arguments;
+    if (!arguments.empty()) text += "\nArguments:\n" + arguments;
     for (const std::string& title : group_titles(app)) {
         std::string rows;
         for (const CLI::Option* option : app.get_options())
@@ -119,16 +125,21 @@ std::string command_help(const Command& command, const CLI::App& app, size_t wid
 std::string program_help(size_t width) {
     std::string text =
         wrapped(version_line() + ": Mixture-of-Experts language models on small machines", 0, width);
-    text += "\n\nUsage: freetoken COMMAND [ARGUMENTS]\n\nCommands:\n";
-    for (const Command& command : commands())
+    text += "\n\nUsage: freetoken COMMAND [ARGUMENTS]\n";
+    for (const Command& command : commands()) {
+        for (const auto& [first, title] : k_parts_of_help)
+            if (command.name == first) text += fmt::format("\n{}:\n", title);
         text += fmt::format("  {:<12} {}\n", command.name, wrapped(command.summary, 15, width));
+    }
     text += "\nExamples:\n";
-    for (const Command& command : commands().first(2))
-        text += fmt::format("  {}\n", command.examples.front());
-    text +=
-        "\n" +
-        wrapped("`freetoken COMMAND --help` explains one command, `freetoken --version` prints the version.",
-                0, width);
+    for (const Command& command : commands())
+        for (const std::string_view name : {"pull", "plan", "run", "serve"})
+            if (command.name == name) text += fmt::format("  {}\n", command.examples.front());
+    text += "\n" + wrapped(
+                       "`freetoken COMMAND --help` explains one command, `man freetoken` all of them. MODEL "
+                       "is a GGUF file or a name of `freetoken list`. `freetoken --version` prints the "
+                       "version.",
+                       0, width);
     return text + "\n";
 }
 

@@ -113,7 +113,7 @@ Expected<int> list_models(const Settings& settings, bool json) {
 
 Action define_list(CLI::App& app) {
     const auto json = std::make_shared<bool>(false);
-    app.add_flag("--json", *json, "one JSON array; sizes in bytes");
+    app.add_flag("--json", *json, "print one JSON array; sizes in bytes");
     const auto flags = add_store_flags(app);
     return [=] {
         return with_store(*flags, [&](const Settings& settings) { return list_models(settings, *json); });

@@ -1,13 +1,27 @@
 #include "cli/load_engine.h"
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "cli/plan_settings.h"
 #include "cli/progress_bar.h"
 #include "cli/serving_settings.h"
 #include "cli/status_file.h"
+#include "device/cpu.h"
 #include "tiers/plan.h"
 
 namespace ft::cli {
+
+std::vector<std::string> machine_notes(int threads, uint64_t ram_budget, int cores, uint64_t ram_total) {
+    std::vector<std::string> notes;
+    constexpr int k_threads_of_core = 2;  // at most, in the machines that this runs on
+    if (threads > k_threads_of_core * cores)
+        notes.push_back(fmt::format("{} threads for {} cores: more than can run at once make it slower.",
+                                    threads, cores));
+    if (ram_total > 0 && ram_budget > ram_total)
+        notes.push_back(fmt::format("a budget of {:.1f} GiB is more RAM than this machine has ({:.1f} GiB).",
+                                    gib(ram_budget), gib(ram_total)));
+    return notes;
+}
 
 LoadOptions load_options(const ModelChoice& choice) {
     LoadOptions options;
@@ -29,10 +43,16 @@ LoadOptions load_options(const ModelChoice& choice) {
         options.top_k_experts = choice.settings.integer("inference.top_k_experts");
     for (const std::string& note : serving_notes(choice.settings)) log("kv", "{}", note);
     for (const std::string& note : memory_notes(choice.settings)) log("mem", "{}", note);
+    const auto ram = read_ram();
+    for (const std::string& note : machine_notes(options.threads, options.ram_budget.value_or(0),
+                                                 physical_cores(), ram ? ram->total_bytes : 0))
+        log("warn", "{}", note);
     return options;
 }
 
 namespace {
+
+constexpr Seconds k_silence = 2;  // a shorter load says nothing
 
 // One file for the process, from its first model on.
 void keep_status(const Engine& engine, const std::string& path,
@@ -53,10 +73,21 @@ void keep_status(const Engine& engine, const std::string& path,
 
 }  // namespace
 
+std::string LoadNotice::line(uint64_t done, uint64_t total, Seconds spent) {
+    if (is_told_ || spent < k_silence || done >= total) return "";
+    is_told_ = true;
+    return fmt::format("{}: {:.2f} of {:.2f} GiB are read{}", file_, gib(done), gib(total),
+                       time_left(spent, done, total));
+}
+
 Expected<std::unique_ptr<Engine>> load_engine(LoadOptions options) {
     ProgressBar bar("loading");
+    LoadNotice notice(options.model_path.substr(options.model_path.find_last_of('/') + 1), bar.on_terminal());
+    const Seconds start = now_seconds();
     options.progress = [&, also = std::move(options.progress)](uint64_t done, uint64_t total) {
         bar.update(done, total);
+        const std::string line = notice.line(done, total, now_seconds() - start);
+        if (!line.empty()) log("load", "{}", line);
         if (also) also(done, total);
     };
     auto engine = Engine::load(options);

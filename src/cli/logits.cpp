@@ -123,16 +123,22 @@ Expected<int> write_logits(const ModelChoice& model, const LogitsFlags& flags) {
 Action define_logits(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::loading);
     const auto flags = std::make_shared<LogitsFlags>();
-    app.add_option("--ids", flags->ids, "file of token ids, separated by white space")->type_name("FILE");
-    app.add_option("-o,--output", flags->out, "file for the logits: f32 little-endian, position by position")
+    app.add_option("--ids", flags->ids, "a file of token ids, separated by white space")->type_name("FILE");
+    app.add_option("-o,--output", flags->out,
+                   "the file for the logits: f32, little-endian, position by position")
         ->type_name("FILE");
     app.add_option("--routes", flags->routes,
-                   "file for the routes: lines `layer token expert …`, ids ascending")
+                   "the file for the routes: lines `layer token expert …`, ids ascending")
         ->type_name("FILE");
-    app.add_option("--chunk", flags->chunk, "tokens in one step (default 256); never changes a bit")
+    app.add_option("--chunk", flags->chunk,
+                   "tokens of one step, which change no bit of the output (default: 256)")
         ->transform(whole_number(1, 65536));
     app.add_flag("--reference", flags->reference,
                  "reference backend: weights dequantised to f32, f32 activations and KV");
+    app.get_option("--ctx")->description(
+        "tokens that the context has room for (default: the smaller of the model's and 8192, or the number "
+        "of "
+        "ids where that is larger)");
     return [=] {
         return with_model(*model_flags,
                           [&](const ModelChoice& model) { return write_logits(model, *flags); });

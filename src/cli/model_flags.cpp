@@ -2,6 +2,7 @@
 
 #include "cli/model_flags.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/log.h"
@@ -20,16 +21,32 @@ namespace {
 
 constexpr const char* k_settings_group = "Settings";
 
+// Samplers that few need: they stand behind the others in --help.
+bool is_rare(std::string_view name) {
+    constexpr std::array<std::string_view, 16> k_rare = {
+        "typical_p",          "top_n_sigma",        "xtc_probability", "xtc_threshold",
+        "frequency_penalty",  "presence_penalty",   "dry_multiplier",  "dry_base",
+        "dry_allowed_length", "dry_penalty_last_n", "mirostat",        "dry_sequence_breakers",
+        "mirostat_tau",       "mirostat_eta",       "logit_bias",      "repeat_last_n"};
+    return std::find(k_rare.begin(), k_rare.end(), name) != k_rare.end();
+}
+
 // The title of --help under which a setting's flag stands.
 std::string group_of(const Key& key) {
     const std::string_view section = key.section;
-    if (section == "inference") return "Computing and answers";
+    if (section == "inference" && key.use == Use::loading) return "Computing";
+    if (section == "inference") return is_rare(key.name) ? "Further samplers" : "Answers";
     if (section == "memory") return "Memory";
     if (section == "server" || key.use == Use::serving) return "Server";
     return "Model";
 }
 
-std::string flag_help(const Key& key) { return fmt::format("{} (default: {})", key.help, default_text(key)); }
+// That there is nothing without the flag needs no words.
+std::string flag_help(const Key& key) {
+    const std::string fallback = default_text(key);
+    if (key.kind == Kind::boolean || fallback == "none") return key.help;
+    return fmt::format("{} (default: {})", key.help, fallback);
+}
 
 // A flag of a list that is given once may also hold all of it, as JSON.
 std::string text_of(const ModelFlags::Flag& flag) {
@@ -90,10 +107,9 @@ Expected<Sources> sources_of(const ModelFlags& flags) {
     if (flags.config_option->count() > 0) sources.config_path = flags.config_path;
     sources.environment = process_environment();
     sources.assignments = flags.assignments;
-    if (flags.model_option->count() > 0)
-        sources.flags.push_back({find_key("model.path"),
-                                 flags.model_option->get_lnames().empty() ? "MODEL" : "--model",
-                                 flags.model});
+    const Expected<std::optional<std::string>> model = given_model(flags.model);
+    if (!model) return model.error();
+    if (*model) sources.flags.push_back({find_key("model.path"), std::string(flags.model.name()), **model});
     for (const auto& flag : flags.flags)
         if (flag->option->count() > 0) sources.flags.push_back({flag->key, flag->key->flag, text_of(*flag)});
     return sources;
@@ -101,13 +117,10 @@ Expected<Sources> sources_of(const ModelFlags& flags) {
 
 }  // namespace
 
-std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use, ModelArgument argument) {
+std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use) {
     auto flags = std::make_shared<ModelFlags>();
-    constexpr std::array k_names = {"model", "-m,--model", "-m,--model,model"};
-    flags->model_option =
-        app.add_option(k_names[static_cast<size_t>(argument)], flags->model,
-                       "the model's GGUF file, of a split model any part; or a name of `freetoken list`")
-            ->type_name(argument == ModelArgument::positional ? "MODEL.gguf" : "FILE");
+    add_model_argument(app, flags->model,
+                       "the model's GGUF file, of a split model any part; or a name of `freetoken list`");
     const auto add = [&](const Key& key) {
         auto flag = std::make_unique<ModelFlags::Flag>(ModelFlags::Flag{&key, nullptr, "", {}});
         flag->option = add_flag_of(app, *flag)->group(group_of(key));

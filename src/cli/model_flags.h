@@ -1,4 +1,4 @@
-// What every command that loads a model has in common: the argument MODEL, --config, --set, --print-config,
+// What every command that loads a model has in common: MODEL, --config, --set, --print-config,
 // and the flags of the table of settings. A command looks like this:
 //
 //   Action define_bench(CLI::App& app) {
@@ -22,13 +22,14 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/model_argument.h"
 #include "config/settings.h"
 
 namespace ft::cli {
 
 // What the parser filled in. Lives as long as the command's App.
 struct ModelFlags {
-    std::string model;
+    ModelArgument model;
     std::string config_path;
     std::vector<std::string> assignments;
     bool print_config = false;
@@ -41,16 +42,10 @@ struct ModelFlags {
         std::vector<std::string> texts;  // of a list, whose flag may be given often
     };
     std::vector<std::unique_ptr<Flag>> flags;  // unique_ptr: the parser keeps the addresses of the texts
-    CLI::Option* model_option = nullptr;
     CLI::Option* config_option = nullptr;
 };
 
-// How a command is told its model: by the argument MODEL, by --model where its argument is something else, or
-// by either.
-enum class ModelArgument { positional, flag, either };
-
-std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use,
-                                            ModelArgument argument = ModelArgument::positional);
+std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use);
 
 // The model that a command works on, and the settings in force.
 struct ModelChoice {

@@ -43,6 +43,18 @@ TEST(ModelFlags, ValuesReachTheSettingsAsTheyWereTyped) {
     EXPECT_EQ(got.choice->settings.origin("model.path"), "MODEL");
 }
 
+TEST(ModelFlags, TheModelIsNamedByAnArgumentOrAFlag) {
+    for (const char* flag : {"-m", "--model"}) {
+        const Outcome got = parse({flag, "m.gguf", "--ctx", "64"}, Use::loading);
+        ASSERT_TRUE(got.choice) << got.refusal;
+        EXPECT_EQ(got.choice->path, "m.gguf");
+        EXPECT_EQ(got.choice->settings.origin("model.path"), "--model");
+    }
+    const std::string twice = parse({"a.gguf", "--model", "b.gguf"}).refusal;
+    EXPECT_NE(twice.find("a.gguf and by --model b.gguf"), std::string::npos) << twice;
+    EXPECT_EQ(parse({"--model", ""}).refusal.find("--model takes the path of a file"), 0u);
+}
+
 TEST(ModelFlags, AnEmptyValueIsAValue) {
     const Outcome got = parse({"--system", "", "m.gguf"});
     ASSERT_TRUE(got.choice) << got.refusal;

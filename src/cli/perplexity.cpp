@@ -142,10 +142,11 @@ Expected<int> print_perplexity(const ModelChoice& model, const std::string& text
 Action define_perplexity(CLI::App& app) {
     const auto flags = add_model_flags(app, Use::loading);
     const auto text = std::make_shared<std::string>();
-    app.add_option("--text", *text, "plain text to predict; --ctx is the length of a chunk (default 512)")
-        ->type_name("FILE");
+    app.add_option("--text", *text, "the plain text to predict")->type_name("FILE");
     const auto as_json = std::make_shared<bool>(false);
-    app.add_flag("--json", *as_json, "one JSON object");
+    app.add_flag("--json", *as_json, "print one JSON object");
+    app.get_option("--ctx")->description(
+        "tokens of a chunk, of which the second half is scored (default: 512)");
     return [=] {
         return with_model(*flags,
                           [&](const ModelChoice& model) { return print_perplexity(model, *text, *as_json); });

@@ -136,10 +136,11 @@ Action define_plan(CLI::App& app) {
         "the model's GGUF file, of a split model any part; or its address (https://…), of which only the "
         "header is read; or a name of `freetoken list`");
     const auto flags = std::make_shared<PlanFlags>();
-    app.add_option("--vram", flags->vram_gib, "plan for a card with so many GiB, whether there is one or not")
+    app.add_option("--vram", flags->vram_gib,
+                   "plan for a card of so many GiB too, whether there is one or not")
         ->type_name("GIB")
         ->transform(real_number(0.5, 1024));
-    app.add_flag("--json", flags->json, "one JSON object; sizes in bytes");
+    app.add_flag("--json", flags->json, "print one JSON object; sizes in bytes");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return print_plan(model, *flags); });
     };

@@ -70,7 +70,7 @@ Expected<int> list(bool json) {
 
 Action define_ps(CLI::App& app) {
     const auto json = std::make_shared<bool>(false);
-    app.add_flag("--json", *json, "one JSON array; sizes in bytes");
+    app.add_flag("--json", *json, "print one JSON array; sizes in bytes");
     return [=] { return list(*json); };
 }
 

@@ -175,15 +175,16 @@ Action define_pull(CLI::App& app) {
                    "OWNER/REPO of a hub, ollama:NAME:TAG of Ollama's library, or the address of a GGUF file")
         ->type_name("SOURCE");
     app.add_option("--quant", flags->quant,
-                   "which of a repository's files: q4_k_m (the default), iq4_xs, q6_k …")
+                   "which of a repository's files: q4_k_m, iq4_xs, q6_k … (default: q4_k_m)")
         ->type_name("TYPE");
     app.add_option("--file", flags->file, "which of a repository's files, by its name")->type_name("NAME");
     app.add_flag("--force", flags->force, "download what does not fit this machine too; asks nothing");
     app.add_flag("-y,--yes", flags->yes, "ask nothing after a warning");
-    app.add_option("--connections", flags->connections, "how many parts are fetched at a time (4)")
+    app.add_option("--connections", flags->connections, "parts that are fetched at a time (default: 4)")
         ->type_name("N")
         ->transform(whole_number(1, 16));
-    app.add_option("--retries", flags->retries, "failures in a row after which a request or a connection gives up (5)")
+    app.add_option("--retries", flags->retries,
+                   "failures in a row after which a request or a connection gives up (default: 5)")
         ->type_name("N")
         ->transform(whole_number(0, 100));
     const auto store_flags = add_store_flags(app);

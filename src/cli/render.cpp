@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/read_text.h"
-#include "cli/command.h"
 #include "cli/json_lines.h"
+#include "cli/model_argument.h"
 #include "cli/model_name.h"
 #include "gguf/gguf.h"
 #include "io/file.h"
@@ -69,8 +69,10 @@ Expected<Source> read_source(const std::string& path) {
     return Source{std::move(*text), {}};
 }
 
-Expected<int> run_render(const std::string& word, const std::optional<std::string>& now) {
-    if (word.empty())
+Expected<int> run_render(const ModelArgument& model, const std::optional<std::string>& now) {
+    const auto word = given_model(model);
+    if (!word) return word.error().within("render");
+    if (!*word || (*word)->empty())
         return Error{Code::invalid, "render: no template is named",
                      "Give a GGUF model or a file with a Jinja template."};
     RenderOptions options;
@@ -78,7 +80,7 @@ Expected<int> run_render(const std::string& word, const std::optional<std::strin
     if (now && !options.now)
         return Error{Code::invalid, fmt::format("--now {} is no time", printable(*now)),
                      "Write it as 2026-01-31T12:34:56."};
-    const Expected<std::string> path = model_path(word);
+    const Expected<std::string> path = model_path(**word);
     if (!path) return path.error();
     const Expected<Source> source = read_source(*path);
     if (!source) return source.error();
@@ -97,18 +99,19 @@ Expected<int> run_render(const std::string& word, const std::optional<std::strin
 }  // namespace
 
 Action define_render(CLI::App& app) {
-    const auto path = std::make_shared<std::string>();
+    const auto model = std::make_shared<ModelArgument>();
     const auto now = std::make_shared<std::string>();
-    app.add_option(
-           "template", *path,
-           "file with a Jinja template, or GGUF model that has one; reads JSON lines from stdin, each the "
-           "whole context")
-        ->type_name("TEMPLATE");
+    add_model_argument(app, *model,
+                       "a file with a Jinja template, or a GGUF file that has one. Standard input has a JSON "
+                       "object on each line, the whole context of the template");
+    model->argument_option->type_name("TEMPLATE");
+    model->flag_option->description("the same as the argument TEMPLATE");
     const CLI::Option* given =
-        app.add_option("--now", *now, "local time that strftime_now says, such as 2026-01-31T12:34:56")
+        app.add_option("--now", *now,
+                       "the local time that strftime_now says, as 2026-01-31T12:34:56 (default: now)")
             ->type_name("TIME");
-    return [path, now, given] {
-        return run_render(*path, given->count() > 0 ? std::optional(*now) : std::nullopt);
+    return [model, now, given] {
+        return run_render(*model, given->count() > 0 ? std::optional(*now) : std::nullopt);
     };
 }
 

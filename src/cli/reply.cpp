@@ -17,6 +17,12 @@
 
 namespace ft::cli {
 
+namespace {
+
+constexpr double k_long_load_ms = 2000;  // as long as a load may take before load_engine() says something
+
+}  // namespace
+
 Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style) {
     const ForeignCpu watch;
     const CacheStats before = model.engine->expert_stats();
@@ -40,7 +46,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     const auto is_end = [&](int32_t id) {
         return std::find(model.end_ids.begin(), model.end_ids.end(), id) != model.end_ids.end();
     };
-    LiveStats live(style.live_stats);
+    LiveStats live(style.figures == Figures::live);
     int64_t n_emitted = 0;
     Seconds first = 0;
     const auto show_live = [&] {
@@ -83,12 +89,20 @@ std::string statistics_line(const Timings& t) {
     return line;
 }
 
-void log_statistics(RunModel& model, const Reply& reply, bool in_full) {
+std::string loading_text(double load_ms) {
+    return load_ms < k_long_load_ms ? "" : fmt::format("; loaded in {:.1f} s", load_ms / 1e3);
+}
+
+void log_statistics(RunModel& model, const Reply& reply, Figures figures) {
+    if (figures == Figures::none) return;
     const Timings& t = reply.answer.timings;
-    log("stats", "{}", statistics_line(t));
-    if (in_full && t.experts) {
+    log("stats", "{}{}", statistics_line(t), model.load_is_told ? "" : loading_text(t.load_ms));
+    model.load_is_told = true;
+    if (figures == Figures::live && t.experts) {
         log("stats", "this answer: {}", tier_line(*t.experts));
         log("stats", "all answers: {}", tier_line(model.engine->expert_stats()));
+    } else if (figures == Figures::live) {
+        log("stats", "all weights are in RAM: nothing was read from the drive");
     }
     const auto profile = known_machine_profile(model.path);
     LimitAdvice advice = limit_advice({.timings = t,

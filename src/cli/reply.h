@@ -24,9 +24,12 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
 // "prompt 24 tokens, 120.3 tok/s; first token after 210 ms; answer 31 tokens, 24.1 tok/s; 12.3 GB/s read"
 std::string statistics_line(const Timings& timings);
 
-// The line above, with `in_full` the experts of this answer and of all so far by tier, and one line of advice
-// where a resource newly became the limit.
-void log_statistics(RunModel& model, const Reply& reply, bool in_full);
+// "; loaded in 41.0 s", for the end of that line; "" where nobody waited for it.
+std::string loading_text(double load_ms);
+
+// The line above, with Figures::live the experts of this answer and of all so far by tier, and one line of
+// advice where a resource newly became the limit. How long the model was loaded is said once.
+void log_statistics(RunModel& model, const Reply& reply, Figures figures);
 
 // What a full context means and what helps. in_chat: /reset is at hand.
 std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat);

@@ -15,6 +15,7 @@
 #include "base/system_error.h"
 #include "cli/answer.h"
 #include "cli/chat.h"
+#include "cli/chat_settings.h"
 #include "cli/interrupt.h"
 #include "cli/model_flags.h"
 #include "cli/reply.h"
@@ -35,7 +36,7 @@ struct RunFlags {
     std::string grammar, json_schema;  // files; "": none
     bool raw = false;
     bool json = false;
-    bool stats = false;
+    bool stats = false, quiet = false;
 };
 
 // All of stdin as one prompt, without the newlines at its end.
@@ -73,44 +74,51 @@ void warn_of_unread_input() {
             "what is piped in, or put both into one text.");
 }
 
-// Nothing: standard input, or a chat at a terminal.
-Expected<std::optional<std::string>> given_prompt(const RunFlags& flags) {
-    const bool flag = flags.prompt_option->count() > 0, argument = flags.prompt_argument_option->count() > 0;
-    if (flag && argument)
-        return Error{Code::invalid, "run: the prompt is given twice, by -p and as an argument",
-                     "Leave one of them out; a prompt of several words needs quotes."};
-    if (!flag && !argument) return std::optional<std::string>();
-    const std::string& text = flag ? flags.prompt : flags.prompt_argument;
-    if (text == "-") return std::optional<std::string>();
-    warn_of_unread_input();
-    return std::optional(text);
+// The prompt among the arguments: the second, or the only one where --model names the model.
+Expected<std::optional<std::string>> prompt_argument(const RunFlags& flags, const ModelArgument& model) {
+    const bool second = flags.prompt_argument_option->count() > 0;
+    if (second && model.has_flag())
+        return Error{Code::invalid,
+                     fmt::format("run: unexpected argument \"{}\"", printable(flags.prompt_argument)),
+                     "--model names the model, so that the first argument is the prompt; a prompt of several "
+                     "words needs quotes."};
+    if (second) return std::optional(flags.prompt_argument);
+    const bool only = model.has_flag() && model.has_argument();
+    return only ? std::optional(model.argument) : std::optional<std::string>();
 }
 
-std::string think_of(const Settings& settings) {
-    return settings.has("inference.think") ? settings.text("inference.think") : "auto";
+// Nothing: standard input, or a chat at a terminal.
+Expected<std::optional<std::string>> given_prompt(const RunFlags& flags, const ModelArgument& model) {
+    Expected<std::optional<std::string>> argument = prompt_argument(flags, model);
+    if (!argument) return argument;
+    const bool flag = flags.prompt_option->count() > 0;
+    if (flag && *argument)
+        return Error{Code::invalid, "run: the prompt is given twice, by -p and as an argument",
+                     "Leave one of them out; a prompt of several words needs quotes."};
+    std::optional<std::string> text = flag ? std::optional(flags.prompt) : std::move(*argument);
+    if (!text || *text == "-") return std::optional<std::string>();
+    warn_of_unread_input();
+    return text;
+}
+
+Figures figures_of(const RunFlags& flags) {
+    if (flags.quiet) return Figures::none;
+    return flags.stats ? Figures::live : Figures::line;
 }
 
 PrintStyle style_of(const Settings& settings, const RunFlags& flags) {
     const bool terminal = isatty(STDOUT_FILENO) == 1;
-    const std::string think = think_of(settings);
     return {.stream = !flags.json,
             .terminal = terminal,
             .dim = terminal && may_style_text(),
             .split = !flags.raw,
-            // a pipe gets the answer alone unless the thinking was asked for
-            .show_thinking = think == "on" || (think != "hide" && terminal),
+            .show_thinking = shows_thinking(settings, terminal),
             .end_line = !flags.raw || terminal,
-            .live_stats = flags.stats};
-}
-
-std::optional<bool> think_flag(const Settings& settings) {
-    const std::string think = think_of(settings);
-    if (think == "auto") return std::nullopt;
-    return think != "off";
+            .figures = figures_of(flags)};
 }
 
 Conversation begin_conversation(const RunModel& model) {
-    Conversation conversation(*model.chat_template, *model.tokenizer, think_flag(model.settings));
+    Conversation conversation(*model.chat_template, *model.tokenizer, asks_for_thinking(model.settings));
     if (model.settings.has("inference.system"))
         conversation.set_system(model.settings.text("inference.system"));
     return conversation;
@@ -160,7 +168,7 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const Prompt& 
     if (flags.json) write_out(reply_json(*reply, model));
     const AnswerEnd end = reply->answer.end;
     if (end == AnswerEnd::unheard) return 0;
-    log_statistics(model, *reply, flags.stats);
+    log_statistics(model, *reply, style.figures);
     if (end == AnswerEnd::context_full)
         log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
     if (reply->forgotten_tokens > 0)
@@ -169,8 +177,9 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const Prompt& 
     return end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }
 
-Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flags) {
-    const Expected<std::optional<std::string>> given = given_prompt(flags);
+Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flags,
+                                 const ModelArgument& argument) {
+    const Expected<std::optional<std::string>> given = given_prompt(flags, argument);
     if (!given) return given.error();
     const bool chats = !*given && isatty(STDIN_FILENO) == 1;
     if (chats && (flags.raw || flags.json))
@@ -188,7 +197,9 @@ Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flag
         prompt = std::move(*checked);
         return {};
     };
+    std::optional<SilentKeys> silent(std::in_place, STDIN_FILENO);  // until the chat reads them
     Expected<RunModel> model = load_run_model(choice, flags.raw, before_weights);
+    silent.reset();
     if (!model) return model.error();
     model->grammar = std::move(grammar);
     catch_interrupts();
@@ -197,8 +208,12 @@ Expected<int> run_chat_or_answer(const ModelChoice& choice, const RunFlags& flag
     return chat(*model, conversation, style_of(model->settings, flags));
 }
 
-// Settings of the chat that --raw leaves out, where they were asked for on the command line.
-Status check_raw(const RunFlags& flags, const ModelFlags& model_flags) {
+// Settings of the chat that --raw leaves out, where they were asked for on the command line; and a flag
+// beside its opposite.
+Status check_flags(const RunFlags& flags, const ModelFlags& model_flags) {
+    if (flags.stats && flags.quiet)
+        return Error{Code::invalid, "run: --stats and --quiet are given at once",
+                     "--quiet leaves out the figures that --stats shows: leave one of the two out."};
     if (!flags.raw) return {};
     for (const auto& flag : model_flags.flags) {
         const std::string_view name = flag->key->flag;
@@ -214,12 +229,13 @@ Status check_raw(const RunFlags& flags, const ModelFlags& model_flags) {
 Action define_run(CLI::App& app) {
     const auto flags = std::make_shared<RunFlags>();
     const auto model_flags = add_model_flags(app, Use::answering);  // MODEL is the first argument
+    model_flags->model.may_be_other = true;
     flags->prompt_option =
         app.add_option("-p,--prompt", flags->prompt,
-                       "answer this text and end; without it, what is piped in, else a chat")
+                       "answer this text and end; without it, answer what is piped in, else chat")
             ->type_name("TEXT");
     flags->prompt_argument_option =
-        app.add_option("text", flags->prompt_argument, "the same as --prompt; - is standard input")
+        app.add_option("text", flags->prompt_argument, "the same as --prompt TEXT; - is standard input")
             ->type_name("PROMPT");
     app.add_option("--grammar", flags->grammar,
                    "answer only what the grammar in this file allows (GBNF, as llama.cpp has it)")
@@ -228,13 +244,16 @@ Action define_run(CLI::App& app) {
                    "answer by a JSON value that the schema in this file allows")
         ->type_name("FILE");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
-    app.add_flag("--json", flags->json, "print the answer as one JSON object, with its timings and seed");
+    app.add_flag("--json", flags->json, "print one JSON object: the answer, its timings and its seed");
     app.add_flag("--stats", flags->stats,
-                 "show speed, experts in RAM and bytes from the drive while the answer comes");
+                 "more figures than the line after an answer: speed and bytes from the drive while it comes, "
+                 "experts by tier after it");
+    app.add_flag("-q,--quiet", flags->quiet, "no figures: neither the line after an answer nor advice");
     return [=]() -> Expected<int> {
-        if (const Status raw = check_raw(*flags, *model_flags); !raw) return raw.error();
-        return with_model(*model_flags,
-                          [&](const ModelChoice& choice) { return run_chat_or_answer(choice, *flags); });
+        if (const Status good = check_flags(*flags, *model_flags); !good) return good.error();
+        return with_model(*model_flags, [&](const ModelChoice& choice) {
+            return run_chat_or_answer(choice, *flags, model_flags->model);
+        });
     };
 }
 

@@ -29,12 +29,17 @@ struct RunModel {
     std::optional<ChatTemplate> chat_template;  // not with --raw
     std::unique_ptr<Engine> engine;
     std::unique_ptr<LiveSequence> sequence;
-    std::string limit = {};  // the resource that the last advice was about
+    std::string limit = {};     // the resource that the last advice was about
+    bool load_is_told = false;  // how long loading took
 };
 
 // Called with everything but engine and sequence, before the weights are read: for what can be refused by
 // then.
 using BeforeWeights = std::function<Status(const RunModel& model, const ModelOutline& outline)>;
+
+// Sampling, stop texts and end tokens anew from model.settings, for the answers to come. After an error the
+// model is as it was.
+Status take_answer_settings(RunModel& model);
 
 Expected<RunModel> load_run_model(const ModelChoice& choice, bool raw,
                                   const BeforeWeights& before_weights = {});

@@ -169,6 +169,41 @@ TEST(StatisticsLine, HasTheFiguresAndItsRatesSurviveZeroTimes) {
     EXPECT_NE(one.find("answer 1 tokens, 0.0 tok/s"), std::string::npos) << one;
 }
 
+TEST(StatisticsLine, SaysHowLongALoadTookThatSomebodyWaitedFor) {
+    EXPECT_EQ(loading_text(300), "");
+    EXPECT_EQ(loading_text(41'040), "; loaded in 41.0 s");
+}
+
+TEST(RunModel, FiguresAreSaidAsAskedAndALoadOnce) {
+    RunModel model = loaded(demo({"inference.max_tokens=4"}));
+    Reply reply = answered(model, raw_prompt(*model.tokenizer, "The expert"));
+    reply.answer.timings.load_ms = 41'040;
+    const auto said = [&](Figures figures) {
+        testing::internal::CaptureStderr();
+        log_statistics(model, reply, figures);
+        return testing::internal::GetCapturedStderr();
+    };
+    EXPECT_EQ(said(Figures::none), "");
+    EXPECT_NE(said(Figures::line).find("GB/s read; loaded in 41.0 s\n"), std::string::npos);
+    EXPECT_EQ(said(Figures::line).find("loaded in"), std::string::npos);
+    EXPECT_NE(said(Figures::live).find("all weights are in RAM"), std::string::npos);
+}
+
+TEST(RunModel, SettingsOfAnswersMayChangeWhileItIsLoaded) {
+    RunModel model = loaded(demo({"inference.seed=3"}));
+    const SamplerParams before = model.sampling;
+    model.settings.set(*find_key("inference.temperature"), SettingValue(1.5), "/set");
+    model.settings.set(*find_key("inference.stop"), SettingValue(std::vector<std::string>{"END"}), "/set");
+    ASSERT_TRUE(take_answer_settings(model));
+    EXPECT_EQ(model.sampling.temperature, 1.5f);
+    EXPECT_EQ(model.sampling.seed, before.seed);
+    EXPECT_EQ(model.stop, std::vector<std::string>{"END"});
+    model.settings.set(*find_key("inference.logit_bias"), SettingValue(std::vector<std::string>{"x+1"}),
+                       "/set");
+    EXPECT_FALSE(take_answer_settings(model));
+    EXPECT_EQ(model.sampling.temperature, 1.5f);
+}
+
 TEST(ContextFullLine, OffersCtxOnlyWhereTheModelHasMore) {
     EXPECT_NE(context_full_line(64, 512, true).find("--ctx takes up to 512"), std::string::npos);
     EXPECT_NE(context_full_line(64, 512, true).find("/reset"), std::string::npos);

@@ -249,7 +249,7 @@ Expected<int> serve(ModelChoice choice) {
 }  // namespace
 
 Action define_serve(CLI::App& app) {
-    const auto flags = add_model_flags(app, Use::serving, ModelArgument::either);
+    const auto flags = add_model_flags(app, Use::serving);
     return [=] {
         log_by_thread(STDERR_FILENO);  // a server goes on where nobody reads its log
         Expected<int> outcome = with_model(*flags, &serve);

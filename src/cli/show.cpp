@@ -2,8 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/command.h"
-#include "cli/model_name.h"
+#include "cli/model_argument.h"
 #include "cli/named_files.h"
 #include "cli/show_report.h"
 #include "cli/standard_output.h"
@@ -15,7 +14,7 @@ namespace ft::cli {
 namespace {
 
 struct ShowArguments {
-    std::string model;
+    ModelArgument model;
     bool json = false;
     bool tensors = false;
     std::string tensor;  // "" : the summary
@@ -48,7 +47,7 @@ Expected<int> show(const ShowArguments& arguments) {
         return Error{Code::invalid, "--tensor NAME and -o FILE belong together, one of them is missing",
                      "Write `freetoken show MODEL --tensor NAME -o OUT.f32`."};
     }
-    const Expected<std::string> path = model_path(arguments.model);
+    const Expected<std::string> path = needed_model(arguments.model, "show");
     if (!path) return path.error();
     const Expected<Gguf> gguf = Gguf::open(*path, Gguf::Cut::allow);
     if (!gguf) return gguf.error();
@@ -64,15 +63,13 @@ Expected<int> show(const ShowArguments& arguments) {
 
 Action define_show(CLI::App& app) {
     const auto arguments = std::make_shared<ShowArguments>();
-    app.add_option("model", arguments->model,
-                   "the GGUF file (any part of a split one), or a name of `freetoken list`")
-        ->required()
-        ->type_name("MODEL.gguf");
+    add_model_argument(app, arguments->model,
+                       "the model's GGUF file, of a split model any part; or a name of `freetoken list`");
     app.add_flag("--json", arguments->json, "print one JSON object; sizes in bytes");
-    app.add_flag("--tensors", arguments->tensors, "list all tensors too");
-    app.add_option("--tensor", arguments->tensor, "write this tensor's values instead, with -o")
+    app.add_flag("--tensors", arguments->tensors, "list every tensor too");
+    app.add_option("--tensor", arguments->tensor, "print nothing, but write this tensor's values into -o")
         ->type_name("NAME");
-    app.add_option("-o,--output", arguments->output, "where --tensor writes: raw little-endian f32")
+    app.add_option("-o,--output", arguments->output, "where --tensor writes: f32, little-endian, no header")
         ->type_name("FILE");
     return [arguments] { return show(*arguments); };
 }

@@ -87,14 +87,14 @@ Action define_simulate(CLI::App& app) {
     const auto flags = std::make_shared<SimulateFlags>();
     app.add_option("trace", flags->trace, "a trace of `freetoken trace`")->required()->type_name("TRACE");
     app.add_flag("--json", flags->json, "print one JSON object; sizes in bytes, rates from 0 to 1");
-    app.add_option("--svg", flags->svg, "file for a chart of the hit rates")->type_name("FILE");
+    app.add_option("--svg", flags->svg, "the file for a chart of the hit rates")->type_name("FILE");
     app.add_option("--slots", flags->slots,
                    "sizes to try, in experts, as N,N,… (default: by one token's demand)")
         ->delimiter(',')
         ->type_name("N,N,…")
         ->transform(whole_number(1, int64_t{k_most_trace_layers} * k_most_trace_experts));
     app.add_option("--half-life", flags->half_life,
-                   "steps after which lfu counts a use half (default 16; 32 for very small caches)")
+                   "steps after which lfu counts a use half (default: 16, 32 for very small caches)")
         ->transform(real_number(0.01, 1e6));
     app.add_flag("--no-guard", flags->no_guard, "let every missed expert enter the cache");
     return [flags] { return simulate(*flags); };

@@ -14,7 +14,7 @@ namespace ft::cli {
 
 namespace {
 
-constexpr std::array k_signals = {SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT};
+constexpr std::array k_signals = {SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGINT};
 
 // Of the one guard there is: a signal handler reaches nothing else.
 int g_input = -1, g_output = -1;
@@ -82,6 +82,29 @@ void on_continue(int) {
     errno = error;
 }
 
+// Ctrl-C is taken only where it would end the program: a chat has an answer of its own to it.
+bool is_ours(int signal, const struct sigaction& before) {
+    if (signal == SIGINT) return before.sa_handler == SIG_DFL;
+    return before.sa_handler != SIG_IGN;
+}
+
+void take_signals() {
+    for (size_t i = 0; i < k_signals.size(); i++) {
+        struct sigaction action = {};
+        action.sa_handler = k_signals[i] == SIGCONT   ? on_continue
+                            : k_signals[i] == SIGTSTP ? on_stop
+                                                      : on_end;
+        sigfillset(&action.sa_mask);
+        sigdelset(&action.sa_mask, SIGCONT);
+        sigaction(k_signals[i], nullptr, &g_before[i]);
+        if (is_ours(k_signals[i], g_before[i])) sigaction(k_signals[i], &action, nullptr);
+    }
+}
+
+void leave_signals() {
+    for (size_t i = 0; i < k_signals.size(); i++) sigaction(k_signals[i], &g_before[i], nullptr);
+}
+
 }  // namespace
 
 bool is_dumb_terminal() {
@@ -94,6 +117,25 @@ bool may_style_text() {
     return !is_dumb_terminal() && (no_color == nullptr || *no_color == '\0');
 }
 
+SilentKeys::SilentKeys(int input) {
+    if (tcgetpgrp(input) != getpgrp() || tcgetattr(input, &g_at_rest) != 0) return;
+    g_input = input;
+    g_marks_pastes = false;
+    g_editing = g_at_rest;
+    g_editing.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    take_signals();
+    g_is_editing = 1;
+    tcsetattr(input, TCSANOW, &g_editing);
+    on_ = true;
+}
+
+SilentKeys::~SilentKeys() {
+    if (!on_) return;
+    g_is_editing = 0;
+    give_back();
+    leave_signals();
+}
+
 TerminalGuard::TerminalGuard(int input, int output) {
     g_input = input;
     g_output = output;
@@ -101,20 +143,11 @@ TerminalGuard::TerminalGuard(int input, int output) {
     g_is_editing = 0;
     tcgetattr(input, &g_at_rest);
     mark_pastes(true);
-    for (size_t i = 0; i < k_signals.size(); i++) {
-        struct sigaction action = {};
-        action.sa_handler = k_signals[i] == SIGCONT   ? on_continue
-                            : k_signals[i] == SIGTSTP ? on_stop
-                                                      : on_end;
-        sigfillset(&action.sa_mask);
-        sigdelset(&action.sa_mask, SIGCONT);
-        sigaction(k_signals[i], nullptr, &g_before[i]);
-        if (g_before[i].sa_handler != SIG_IGN) sigaction(k_signals[i], &action, nullptr);
-    }
+    take_signals();
 }
 
 TerminalGuard::~TerminalGuard() {
-    for (size_t i = 0; i < k_signals.size(); i++) sigaction(k_signals[i], &g_before[i], nullptr);
+    leave_signals();
     g_is_editing = 0;
     mark_pastes(false);
 }

@@ -8,6 +8,20 @@ bool is_dumb_terminal();
 // Whether text may be dimmed: not on a dumb terminal, and not where NO_COLOR asks for plain text.
 bool may_style_text();
 
+// While it lives, what is typed is not shown: it would break a line that changes. It waits for whoever reads
+// next. Signals that end or stop the program, and Ctrl-C, give the terminal back. Nothing where the program
+// does not own the terminal. Not at the same time as a TerminalGuard.
+class SilentKeys {
+ public:
+    explicit SilentKeys(int input);
+    SilentKeys(const SilentKeys&) = delete;
+    SilentKeys& operator=(const SilentKeys&) = delete;
+    ~SilentKeys();
+
+ private:
+    bool on_ = false;
+};
+
 // While a line is edited the terminal hands out single keys. A signal that ends or stops the program then
 // first gives it back as it was; a continued program takes it again. One at a time, on the thread that reads.
 class TerminalGuard {

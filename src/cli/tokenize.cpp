@@ -3,9 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "cli/command.h"
 #include "cli/json_lines.h"
-#include "cli/model_name.h"
+#include "cli/model_argument.h"
 #include "gguf/gguf.h"
 #include "text/tokenizer.h"
 
@@ -47,10 +46,8 @@ Expected<ordered_json> tokenize(const Tokenizer& tokenizer, const ordered_json& 
     return ordered_json{{"ids", tokenizer.encode(*text, options)}};
 }
 
-Expected<int> run_tokenize(const std::string& word) {
-    if (word.empty())
-        return Error{Code::invalid, "tokenize: no model is named", "Give a GGUF file as an argument"};
-    const auto path = model_path(word);
+Expected<int> run_tokenize(const ModelArgument& model) {
+    const auto path = needed_model(model, "tokenize");
     if (!path) return path.error();
     const auto file = Gguf::open(*path, Gguf::Cut::allow);
     if (!file) return file.error();
@@ -62,11 +59,11 @@ Expected<int> run_tokenize(const std::string& word) {
 }  // namespace
 
 Action define_tokenize(CLI::App& app) {
-    const auto model = std::make_shared<std::string>();
-    app.add_option(
-           "model", *model,
-           "GGUF file with a vocabulary; reads JSON lines {\"text\", \"special\", \"bos\"} from stdin")
-        ->type_name("MODEL.gguf");
+    const auto model = std::make_shared<ModelArgument>();
+    add_model_argument(
+        app, *model,
+        "a GGUF file with a vocabulary, or a name of `freetoken list`. Standard input has a JSON object "
+        "on each line: {\"text\", \"special\", \"bos\"}");
     return [model] { return run_tokenize(*model); };
 }
 

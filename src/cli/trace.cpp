@@ -147,7 +147,7 @@ Action define_trace(CLI::App& app) {
     const auto flags = std::make_shared<TraceFlags>();
     app.add_option("-p,--prompt", flags->prompt, "the text to answer")->type_name("TEXT");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
-    app.add_option("-o,--output", flags->output, "file for the trace")->type_name("FILE");
+    app.add_option("-o,--output", flags->output, "the file for the trace")->type_name("FILE");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& choice) { return record(choice, *flags); });
     };

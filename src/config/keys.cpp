@@ -48,7 +48,8 @@ constexpr Key k_first_keys[] = {
      .help = "the folder that `freetoken pull` puts models in; they are called by name, from `freetoken "
              "list`. auto is "
              "$XDG_DATA_HOME/freetoken/models, else ~/.local/share/freetoken/models",
-     .example = "/nvme/models"},
+     .example = "/nvme/models",
+     .is_folder = true},
     {.section = "model",
      .name = "template",
      .kind = Kind::path,
@@ -95,7 +96,8 @@ constexpr Key k_first_keys[] = {
      .help =
          "a folder for a copy of the experts, where its drive is measured to be faster than the model's and "
          "RAM cannot hold them all; on the model's own drive nothing is copied",
-     .example = "/nvme/swap"},
+     .example = "/nvme/swap",
+     .is_folder = true},
     {.section = "memory",
      .name = "expert_policy",
      .kind = Kind::choice,
@@ -253,7 +255,8 @@ constexpr Key k_first_keys[] = {
      .use = Use::loading,
      .help = "a folder for sequences that wait because memory ran out; without one they stay in RAM where "
              "memory.ram_budget leaves room, else they are read again",
-     .example = "/nvme/park"},
+     .example = "/nvme/park",
+     .is_folder = true},
 
     {.section = "inference",
      .name = "threads",

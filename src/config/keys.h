@@ -39,6 +39,7 @@ struct Key {
         "";  // metadata of the model's file that replaces the default: "general.sampling.temp"
     const char* help = "";
     const char* example = "";  // a value for docs/settings.md
+    bool is_folder = false;    // path: of a folder, not of a file
 };
 
 using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;

@@ -108,6 +108,8 @@ TEST(ParseValue, TextsAndPaths) {
               fmt::format("\"{}/m.gguf\"", std::getenv("HOME") ? std::getenv("HOME") : "~"));
     EXPECT_EQ(parsed(path, "a~/m.gguf"), "\"a~/m.gguf\"");
     EXPECT_EQ(parsed(path, ""), "NAME takes the path of a file, not \"\"");
+    for (const char* name : {"memory.swap_dir", "kv_cache.park_dir", "model.store"})
+        EXPECT_EQ(allowed_values(*find_key(name)).find("the path of a folder"), 0u) << name;
 }
 
 TEST(ParseValue, Lists) {

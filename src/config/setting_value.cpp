@@ -139,7 +139,7 @@ std::string allowed_values(const Key& key) {
         case Kind::text:
             return "a text";
         case Kind::path:
-            return "the path of a file" + or_auto;
+            return (key.is_folder ? "the path of a folder" : "the path of a file") + or_auto;
         case Kind::list:
             return "a list of texts, none of them empty";
     }

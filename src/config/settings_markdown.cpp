@@ -65,7 +65,8 @@ std::string description(const Key& key) {
     text[std::string_view("### ").size() + dotted(key).size() + 2] =
         static_cast<char>(std::toupper(static_cast<unsigned char>(key.help[0])));
     text += fmt::format("- takes {}\n- default: {}\n", allowed_values(key), default_text(key));
-    if (*key.flag) text += fmt::format("- flag: `{} {}`\n", key.flag, key.value_name);
+    if (*key.flag)
+        text += fmt::format("- flag: `{}{}{}`\n", key.flag, *key.value_name ? " " : "", key.value_name);
     text += fmt::format("- environment: `{}`\n", environment_name(key));
     if (*key.model_key) text += fmt::format("- the model's own: `{}`\n", key.model_key);
     return text;

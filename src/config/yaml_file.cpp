@@ -154,6 +154,40 @@ class Flattener : public YAML::EventHandler {
     int section_line_ = 0, key_line_ = 0, key_column_ = 0;
 };
 
+// The line of that number, from 0; "" where there is none.
+std::string_view line_of_text(std::string_view text, int number) {
+    for (; number > 0; number--) {
+        const size_t end = text.find('\n');
+        if (end == std::string_view::npos) return {};
+        text.remove_prefix(end + 1);
+    }
+    return text.substr(0, text.find('\n'));
+}
+
+constexpr std::string_view k_form =
+    "Write `section:` and below it, indented by two spaces, lines of `key: value`.";
+
+bool is_indented_by_tab(std::string_view line) {
+    const size_t indent = std::min(line.find_first_not_of(" \t"), line.size());
+    return line.substr(0, indent).find('\t') != std::string_view::npos;
+}
+
+// The parser's words, and what helps: of its sentences few name what a person would change.
+Error no_yaml(std::string_view text, const std::string& name, const YAML::Exception& failure) {
+    // a tab may be noticed in the line after it only
+    for (const int number : {failure.mark.line - 1, failure.mark.line})
+        if (number >= 0 && is_indented_by_tab(line_of_text(text, number)))
+            return Error{
+                Code::invalid,
+                fmt::format("{} line {}: not valid YAML: the line begins with a tab", name, number + 1),
+                "Indent it with spaces: YAML takes no tabs there."};
+    const std::string place = fmt::format("{} line {}: not valid YAML", name, failure.mark.line + 1);
+    if (failure.msg == YAML::ErrorMsg::MAP_VALUE)
+        return Error{Code::invalid, fmt::format("{}: a second `: ` in the line", place),
+                     "Put a value that has one between quotation marks."};
+    return Error{Code::invalid, fmt::format("{}: {}", place, failure.msg), std::string(k_form)};
+}
+
 }  // namespace
 
 Expected<YamlFile> parse_yaml(std::string_view text, const std::string& name) {
@@ -167,9 +201,7 @@ Expected<YamlFile> parse_yaml(std::string_view text, const std::string& name) {
             return Error{Code::invalid, fmt::format("{}: holds more than one YAML document", name),
                          "Keep one, without `---` lines between."};
     } catch (const YAML::Exception& failure) {
-        return Error{Code::invalid,
-                     fmt::format("{} line {}: not valid YAML: {}", name, failure.mark.line + 1, failure.msg),
-                     ""};
+        return no_yaml(text, name, failure);
     }
     if (flat.failure) return *flat.failure;
     return std::move(flat.file);

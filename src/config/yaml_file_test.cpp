@@ -77,6 +77,19 @@ TEST(YamlFile, RefusalsNameTheLine) {
     EXPECT_EQ(yaml_refusal("m:\n  k: 1\n---\nm:\n  k: 2\n"), "c.yaml: holds more than one YAML document");
 }
 
+TEST(YamlFile, WhatHelpsIsSaid) {
+    const auto sentence = [](std::string_view text) {
+        const Expected<YamlFile> file = parse_yaml(text, "c.yaml");
+        return file ? std::string("not refused") : file.error().sentence();
+    };
+    for (const char* text : {"m:\n\tk: 8\n", "m:\n  k: 8\n\tl: 9\n"})
+        EXPECT_NE(sentence(text).find("the line begins with a tab. Indent it with spaces"), std::string::npos)
+            << text << sentence(text);
+    EXPECT_NE(sentence("m:\n  k: a: b\n").find("line 2: not valid YAML: a second `: ` in the line"),
+              std::string::npos);
+    EXPECT_NE(sentence("m:\n  k: [1, 2\nn:\n").find("indented by two spaces"), std::string::npos);
+}
+
 TEST(YamlFile, QuotedTextsMustEnd) {
     const std::string open = "not valid YAML: the quotation mark is never closed";
     for (const char* text : {"m:\n  k: \"8\n", "m:\n  k: \"8", "m:\n  k: '8''\n", "m:\n  k: \"8\\\"\n",

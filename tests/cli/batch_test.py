@@ -88,6 +88,23 @@ class Batch(harness.Case):
         self.assertEqual(summary["memory"]["kv_bytes"], summary["memory"]["kv_bytes_planned"])
         self.assertEqual([summary["memory"][k] for k in ("pages_leaked", "checkpoints_leaked", "parked_files")], [0, 0, 0])
 
+    def test_the_model_may_be_an_argument_and_the_lines_a_stream(self):
+        path = self.lines("ways.jsonl", [line(0, seed=1)])
+        texts = []
+        for i, words in enumerate((("--model", DEMO), ("-m", DEMO, "-c", 512, "-t", 1), (DEMO,))):
+            out = self.path("ways-%d.jsonl" % i)
+            self.good(run("batch", path, *words, "-o", out))
+            texts.append(text_of(json.loads(out.read_text())))
+        self.assertEqual(texts, [texts[0]] * 3)
+        self.refused(run("batch", "-", "-o", self.path("x"), "-m", DEMO), "/dev/stdin")
+        self.refused(run("batch", DEMO, path, "-o", self.path("x")), "file of requests")
+        out = self.path("ways-stream.jsonl")
+        with open(path) as lines:
+            done = subprocess.run([harness.PROGRAM, "batch", "/dev/stdin", "-o", out, "-m", str(DEMO)], stdin=lines,
+                                  stderr=subprocess.PIPE, env=harness.environment(), timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(text_of(json.loads(out.read_text())), texts[0])
+
     def test_choices_stops_and_logprobs(self):
         whole = line(0, COMPLETIONS, temperature=0, max_tokens=24)
         drawn = {"temperature": 1.2, "seed": 5, "max_tokens": 12}

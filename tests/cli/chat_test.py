@@ -98,6 +98,36 @@ class Chat(harness.Case):
         t.send("/rest\n")
         self.assertTrue(t.wait_for("/reset"), t.text())
 
+    def test_words_of_other_chats(self):
+        t = self.start()
+        for typed, said in (("/?", "this list"), ("/clear", "A new conversation begins"), ("/regen", "/help lists them"),
+                            ("exit", "/exit ends the chat")):
+            t.send(typed + "\n")
+            self.assertTrue(t.wait_for(said), t.text())
+            self.assertNotIn("Did you mean", t.text())
+        t.send("/bye\n")
+        self.assertEqual(t.end(), 0)
+
+    def test_settings_of_answers_change_in_the_chat(self):
+        t = self.start("--max-tokens", 8)
+        for typed, said in (("/set temperature 0.4", "temperature: 0.4, from the next answer on"),
+                            ("/set parameter seed 77", "seed: 77, from"), ("/set temp hot", "takes a number from 0 to 100"),
+                            ("/set num_ctx 9", "stays what it is while the chat runs"), ("/set", "temperature +0.4"),
+                            ("/stats", r"seed +77\s+sampling temperature 0.4"), ("/set stats off", "stats: off")):
+            t.send(typed + "\n")
+            self.assertTrue(t.wait_for(said), t.text())
+            t.settle(0.2)
+        t.send("What is a router?\n")
+        t.settle()
+        self.assertIn("> ", t.text())
+        self.assertNotIn("tok/s", t.text())
+
+    def test_ctrl_c_at_an_empty_prompt_says_how_to_leave(self):
+        t = self.start()
+        t.send("\x03")
+        self.assertTrue(t.wait_for("/exit ends the chat"), t.text())
+        self.assertIsNone(t.child.poll())
+
     def test_an_answer_then_its_statistics_then_the_next_question(self):
         t = self.start("--max-tokens", 16)
         for question in ("Hello there!", "What is a router?"):

@@ -31,6 +31,27 @@ class RunCommand(harness.Case):
         self.assertEqual(self.good(run("run", DEMO, QUESTION, *flags)).text, want)
         self.assertEqual(self.good(run("run", DEMO, "-", *flags, stdin=QUESTION)).text, want)
 
+    def test_the_model_may_be_named_by_a_flag_and_flags_of_llama_cpp_work(self):
+        want = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 8)).text
+        for words in (("-m", DEMO, QUESTION), (QUESTION, "--model", DEMO), ("-m", DEMO, "-p", QUESTION)):
+            with self.subTest(words=[str(w) for w in words]):
+                self.assertEqual(self.good(run("run", *words, *GREEDY, "-n", 8, "-t", 1, "-c", 256)).text, want)
+        r = self.good(run("run", "-m", DEMO, "-p", QUESTION, *GREEDY, "-n", 8, "-ngl", 99))
+        self.assertIn("-ngl changes nothing", r.err)
+        self.refused(run("run", DEMO, "-m", DEMO, "a", "b"), "argument")
+
+    def test_figures_are_said_as_asked(self):
+        flags = (*GREEDY, "--max-tokens", 8)
+        want = self.good(ask(QUESTION, *flags)).text
+        for flag in ("-q", "--quiet"):
+            r = self.good(ask(QUESTION, *flags, flag))
+            self.assertEqual((r.text, r.err), (want, ""))
+        more = self.good(ask(QUESTION, *flags, "--stats"))
+        self.assertIn("[stats] prompt", more.err)
+        self.assertIn("in RAM", more.err)
+        self.assertEqual(more.text, want)
+        self.refused(ask(QUESTION, "--stats", "--quiet"), "--quiet", "--stats")
+
     def test_piped_input_beside_a_prompt_is_not_left_out_silently(self):
         flags = (*GREEDY, "--max-tokens", 1)
         self.assertIn("standard input is not read", self.good(ask(QUESTION, *flags, stdin="more")).err)

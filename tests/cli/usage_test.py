@@ -26,6 +26,27 @@ class Usage(harness.Case):
             self.assertIn("Examples:", lines[-5:])
         self.assertEqual(self.good(run("help", "run")).text, self.good(run("run", "--help")).text)
 
+    def test_every_command_says_its_defaults_in_one_way(self):
+        for command in re.findall(r"(?m)^  ([a-z]+) {3}", self.good(run("--help")).text):
+            with self.subTest(command=command):
+                text = self.good(run(command, "--help")).text
+                self.assertNotRegex(text, r"\(\d[^()]*\)|\(default \d")
+                self.assertNotRegex(text, r"(?m)^[A-Z][\w ]*:\n {10}")  # a description without a name before it
+                self.assertIn("print this help", text)
+        self.assertEqual(" ".join(self.good(run("perplexity", "--help")).text.split()).count("default: 512"), 1)
+
+    def test_the_model_may_be_named_by_a_flag(self):
+        for words in (("show", "--json"), ("perplexity", "--text", self.write("t.txt", "some words " * 40), "--ctx", 16)):
+            with self.subTest(command=words[0]):
+                model = DEMO if words[0] == "perplexity" else MODEL
+                want = self.good(run(words[0], model, *words[1:])).text
+                for flag in ("-m", "--model"):
+                    self.assertEqual(self.good(run(words[0], flag, model, *words[1:])).text, want)
+                self.refused(run(words[0], model, *words[1:], "-m", model), "given twice")
+        got = self.good(run("bench", "-m", MODEL, "-p", 8, "-n", 4, "-r", 1, "-t", 1, "-c", 64, "--json")).json()
+        self.assertEqual((got["timings"]["prompt_n"], got["timings"]["predicted_n"]), (8, 4))
+        self.assertEqual((got["threads"], got["reps"]), (1, 1))
+
     def test_print_config_is_a_config(self):
         config = self.write("config.yaml", "inference:\n  temperature: 0.25\n")
         for command in ("run", "logits", "perplexity", "bench"):

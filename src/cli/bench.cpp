@@ -99,8 +99,8 @@ uint64_t peak_memory_bytes() {
     return static_cast<uint64_t>(use.ru_maxrss) * 1024;
 }
 
-// What of the process lies in RAM now: memory of its own, and pages of files that are mapped, which are those of
-// the program and its libraries alone, since models are read and not mapped.
+// What of the process lies in RAM now: memory of its own, and pages of files that are mapped, which are those
+// of the program and its libraries alone, since models are read and not mapped.
 struct Resident {
     uint64_t anonymous = 0, mapped = 0;
 };
@@ -169,8 +169,12 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
         timings["logits_hash"] = fmt::format("{:016x}", r.hash);
         timings["foreign_cpu"] = rounded(r.foreign_cpu, 4);
         const nlohmann::ordered_json out = {
-            {"timings", timings}, {"threads", engine.threads()}, {"isa", engine.kernels_name()},
-            {"reps", flags.reps}, {"depth", flags.depth},        {"peak_memory_bytes", peak_memory_bytes()},
+            {"timings", timings},
+            {"threads", engine.threads()},
+            {"isa", engine.kernels_name()},
+            {"reps", flags.reps},
+            {"depth", flags.depth},
+            {"peak_memory_bytes", peak_memory_bytes()},
             {"resident_bytes", {{"anonymous", now.anonymous}, {"mapped_files", now.mapped}}}};
         write_out(json_text(out));
         return;
@@ -181,11 +185,12 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
     if (t.predicted_n > 0)
         write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n",
                               t.predicted_n, t.predicted_per_second(), t.read_gb_per_second()));
-    write_out(fmt::format(
-        "load {:.0f} ms, peak memory {:.0f} MiB (now {:.0f}, and {:.0f} of mapped files), {} threads, {}, logits "
-        "{:016x}\n",
-        t.load_ms, mib(peak_memory_bytes()), mib(now.anonymous), mib(now.mapped), engine.threads(),
-        engine.kernels_name(), r.hash));
+    write_out(
+        fmt::format("load {:.0f} ms, peak memory {:.0f} MiB (now {:.0f}, and {:.0f} of mapped files), {} "
+                    "threads, {}, logits "
+                    "{:016x}\n",
+                    t.load_ms, mib(peak_memory_bytes()), mib(now.anonymous), mib(now.mapped),
+                    engine.threads(), engine.kernels_name(), r.hash));
     if (t.experts)
         write_out(fmt::format(
             "experts     {:.1f} % in RAM when asked for, {:.2f} GB read, {:.1f} s waited for the drive\n",

@@ -62,7 +62,9 @@ constexpr ForeignCommand k_foreign_commands[] = {
     {"inspect", "Here it is `freetoken show MODEL`."},
     {"benchmark", "Here it is `freetoken bench MODEL`."},
     {"push", "Models are files here and are not uploaded; `freetoken pull` gets one."},
-    {"cp", "Models are files: `freetoken list --json` says where. A server's name for its model: --served-model-name."},
+    {"cp",
+     "Models are files: `freetoken list --json` says where. A server's name for its model: "
+     "--served-model-name."},
     {"create", "A Modelfile is given to the server: `freetoken serve --modelfile FILE`."},
     {"quantize", "GGUF files are used as they are: `freetoken pull OWNER/REPO --quant TYPE` chooses one."},
     {"convert", "GGUF files are used as they are: `freetoken pull OWNER/REPO` gets one."},

@@ -94,7 +94,9 @@ TEST(Dispatch, EveryCommandWithAModelTakesItByArgumentOrFlag) {
         EXPECT_NE(refusal(argument).find(missing + ": "), std::string::npos) << words[0];
         EXPECT_EQ(refusal(flag), refusal(argument)) << words[0];
         flag.push_back("other.gguf");
-        if (words[0] != "run") EXPECT_NE(refusal(flag).find("given twice"), std::string::npos) << words[0];
+        if (words[0] != "run") {
+            EXPECT_NE(refusal(flag).find("given twice"), std::string::npos) << words[0];
+        }
     }
     EXPECT_NE(refusal({"run", "--model", missing, "a", "b"}).find("unexpected argument \"b\""),
               std::string::npos);
@@ -118,14 +120,14 @@ TEST(Dispatch, HabitsOfOtherProgramsAreUnderstoodOrAnsweredWithOurNames) {
 }
 
 TEST(Dispatch, CommandsOfOtherProgramsAreAnsweredWithOurs) {
-    for (const auto& [word, ours] : std::vector<std::pair<std::string, std::string>>{
-             {"ls", "`freetoken list`"},
-             {"chat", "`freetoken run MODEL`"},
-             {"version", "`freetoken --version`"},
-             {"stop", "`freetoken ps`"},
-             {"push", "`freetoken pull`"},
-             {"cp", "`freetoken list --json`"},
-             {"create", "`freetoken serve --modelfile FILE`"}})
+    for (const auto& [word, ours] :
+         std::vector<std::pair<std::string, std::string>>{{"ls", "`freetoken list`"},
+                                                          {"chat", "`freetoken run MODEL`"},
+                                                          {"version", "`freetoken --version`"},
+                                                          {"stop", "`freetoken ps`"},
+                                                          {"push", "`freetoken pull`"},
+                                                          {"cp", "`freetoken list --json`"},
+                                                          {"create", "`freetoken serve --modelfile FILE`"}})
         EXPECT_NE(refusal({word}).find(ours), std::string::npos) << refusal({word});
     // none of them is a command of ours, and none that we have is hidden by a hint
     for (const Command& command : commands())

@@ -171,8 +171,9 @@ Expected<int> examine(const DoctorFlags& flags) {
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     const PlanSettings wanted = plan_settings({path, *settings, 0});
     if (settings->has("memory.swap_dir"))
-        report.checks.push_back(look_at_swap_dir(settings->text("memory.swap_dir"), where,
-                                                 shape ? copied_bytes(plan(machine, *shape, wanted), *shape) : 0));
+        report.checks.push_back(
+            look_at_swap_dir(settings->text("memory.swap_dir"), where,
+                             shape ? copied_bytes(plan(machine, *shape, wanted), *shape) : 0));
     report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
     if (path.empty() || shape)
         report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(), wanted,

@@ -137,7 +137,8 @@ Check swap_dir_check(const std::string& folder, const Drive& drive, uint64_t cop
                 fmt::format("{}: {}{}, {:.1f} GiB free", printable(folder), drive_kind_name(drive.kind),
                             drive.device.empty() ? "" : " " + drive.device, gib(drive.free_bytes)),
                 ""};
-    if (copy_bytes > 0) check.value += fmt::format("; a copy of the experts takes {:.2f} GiB", gib(copy_bytes));
+    if (copy_bytes > 0)
+        check.value += fmt::format("; a copy of the experts takes {:.2f} GiB", gib(copy_bytes));
     if (is_slow(drive.kind)) {
         check.state = State::warning;
         check.advice = "Choose a folder on an NVMe drive: a slow one would cost seconds for each token.";

@@ -30,8 +30,9 @@ DriveProfile reads_at(double gb_per_second) {
 TEST(Doctor, TheDrivesRowHasItsFiguresAndAdviceWhereItIsSlow) {
     const Check good = drive_check(drive_with(DriveKind::nvme, 100), reads_at(2.5));
     EXPECT_EQ(good.state, State::ok);
-    EXPECT_THAT(good.value, AllOf(HasSubstr("NVMe nvme0n1"), HasSubstr("100.0 GiB free"),
-                                  HasSubstr("read_ahead_kb 128"), HasSubstr("2.50 GB/s"), HasSubstr("90 us")));
+    EXPECT_THAT(good.value,
+                AllOf(HasSubstr("NVMe nvme0n1"), HasSubstr("100.0 GiB free"), HasSubstr("read_ahead_kb 128"),
+                      HasSubstr("2.50 GB/s"), HasSubstr("90 us")));
     for (const DriveKind kind : {DriveKind::rotating, DriveKind::network, DriveKind::windows}) {
         const Check slow = drive_check(drive_with(kind, 100), reads_at(2.5));
         EXPECT_EQ(slow.state, State::warning) << drive_kind_name(kind);

@@ -170,8 +170,9 @@ Expected<int> with_model(const ModelFlags& flags,
                      "Give the GGUF file as an argument, or as model.path in --config."};
     Expected<std::string> path = model_path(settings->text("model.path"), *settings);
     if (!path)
-        return flags.model_option->count() > 0 ? path.error()
-                                               : path.error().within(settings->origin("model.path"));
+        return flags.model.has_argument() || flags.model.has_flag()
+                   ? path.error()
+                   : path.error().within(settings->origin("model.path"));
     const int64_t n_ctx =
         settings->has("kv_cache.max_context") ? settings->integer("kv_cache.max_context") : 0;
     std::string config = flags.config_option->count() > 0 ? flags.config_path : "";

@@ -53,7 +53,8 @@ class ModelNameTest : public testing::Test {
 
 TEST_F(ModelNameTest, ANameIsTheFileOfItsModel) {
     const std::string file = folder_ + "/models/o/r/m-Q4_K_M.gguf";
-    for (const char* word : {"o/r/m-Q4_K_M", "m-q4_k_m", "m-Q4_K_M.gguf", "o/r", "o/r:q4_k_m", "hf.co/o/r:Q4_K_M"})
+    for (const char* word :
+         {"o/r/m-Q4_K_M", "m-q4_k_m", "m-Q4_K_M.gguf", "o/r", "o/r:q4_k_m", "hf.co/o/r:Q4_K_M"})
         EXPECT_EQ(path_of(word), file) << word;
 }
 
@@ -81,7 +82,8 @@ TEST_F(ModelNameTest, AFolderOfSafetensorsIsRefusedAndPullNamed) {
     put("trained/config.json");
     EXPECT_EQ(path_of(folder_ + "/trained"), folder_ + "/trained");
     put("trained/model-00001-of-00002.safetensors");
-    for (const std::string& said : {path_of(folder_ + "/trained"), model_path(folder_ + "/trained").error().sentence()})
+    for (const std::string& said :
+         {path_of(folder_ + "/trained"), model_path(folder_ + "/trained").error().sentence()})
         for (const char* word : {"trained", "safetensors", "freetoken pull"})
             EXPECT_NE(said.find(word), std::string::npos) << said;
 }

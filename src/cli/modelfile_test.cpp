@@ -50,7 +50,8 @@ TEST(Modelfile, AModelIsAFileOrAName) {
     EXPECT_EQ(path_of("weights"), folder + "/weights");
     EXPECT_EQ(path_of("./absent"), folder + "/absent");
     EXPECT_EQ(path_of("sub/x.gguf"), folder + "/sub/x.gguf");
-    for (const char* same : {"qwen3:30b-a3b", "OWNER/REPO", "hf.co/OWNER/REPO:Q4_K_M", "/a/x.gguf", "~/x.gguf"})
+    for (const char* same :
+         {"qwen3:30b-a3b", "OWNER/REPO", "hf.co/OWNER/REPO:Q4_K_M", "/a/x.gguf", "~/x.gguf"})
         EXPECT_EQ(path_of(same), same);
     std::filesystem::remove_all(folder);
 }

@@ -75,8 +75,8 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
     const int threads = thread_count(model.settings), cores = physical_cores();
     if (report.plan.fits && threads < cores)
         report.notes.push_back(
-            fmt::format("Predicted for {} of {} cores: --threads {}, which is the default, uses all.", threads,
-                        cores, cores));
+            fmt::format("Predicted for {} of {} cores: --threads {}, which is the default, uses all.",
+                        threads, cores, cores));
     if (const std::string note = low_quantisation_note(summarise(file).quantisation); !note.empty())
         report.notes.push_back(note);
     if (flags.vram_gib > 0)

@@ -67,7 +67,8 @@ bool user_wants_it(const PullFlags& flags) {
 
 // Of what is asked before the download, as of the download itself.
 Patience patience_of(const PullFlags& flags) {
-    return {.retries = static_cast<int>(flags.retries), .on_pause = [](const std::string& why, Seconds pause) {
+    return {.retries = static_cast<int>(flags.retries),
+            .on_pause = [](const std::string& why, Seconds pause) {
                 log("pull", "{}; asking again in {:.1f} s", why, pause);
             }};
 }

@@ -23,8 +23,8 @@ Expected<Plan> plan_of_remote(const Gguf& file, const Model& model, const ModelC
     if (!ram) return ram.error();
     const auto kernels = choose_kernels();
     if (!kernels) return kernels.error();
-    const ModelShape shape = model_shape(file, model, kv_options(choice.settings).types, **kernels,
-                                         thread_count(choice.settings));
+    const ModelShape shape =
+        model_shape(file, model, kv_options(choice.settings).types, **kernels, thread_count(choice.settings));
     return plan({.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}}, shape,
                 plan_settings(choice));
 }

@@ -21,7 +21,8 @@ TEST(RemoteWarnings, DenseModelsAndThoseBelowFourBits) {
         EXPECT_THAT(remote_warnings(remote_of(low, false)),
                     ElementsAre(testing::AllOf(HasSubstr(low), HasSubstr("less than 4 bits"))))
             << low;
-    EXPECT_THAT(remote_warnings(remote_of("Q2_K", true)), ElementsAre(HasSubstr("dense"), HasSubstr("4 bits")));
+    EXPECT_THAT(remote_warnings(remote_of("Q2_K", true)),
+                ElementsAre(HasSubstr("dense"), HasSubstr("4 bits")));
 }
 
 TEST(CheckRunsHere, SaysWhyNotAndHowToInsist) {

@@ -66,8 +66,7 @@ std::vector<std::string> split_urls(const std::string& url) {
     return urls;
 }
 
-Expected<PullOffer> url_offer(const ModelSource& source, const std::string& store,
-                              const Patience& patience) {
+Expected<PullOffer> url_offer(const ModelSource& source, const std::string& store, const Patience& patience) {
     PullOffer offer;
     for (const std::string& url : split_urls(source.url)) {
         const auto parsed = parse_url(url);

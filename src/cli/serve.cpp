@@ -40,7 +40,8 @@ class ServerSignals {
         for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set_, signal);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     }
-    // What came late changes nothing any more; what comes from here on ends the program, whatever it waits for.
+    // What came late changes nothing any more; what comes from here on ends the program, whatever it waits
+    // for.
     ~ServerSignals() {
         while (next(0) != 0) continue;
         pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
@@ -149,7 +150,9 @@ void Serving::load() {
 void Serving::reload_keys() {
     if (const Status read = keys->reload(); !read)
         log("warn", "the keys stay as they were: {}", read.error().sentence());
-    else log("serve", "{} in force", keys->size() == 1 ? "1 key is" : fmt::format("{} keys are", keys->size()));
+    else
+        log("serve", "{} in force",
+            keys->size() == 1 ? "1 key is" : fmt::format("{} keys are", keys->size()));
 }
 
 // Running answers may end, for a while; a second signal ends the wait.
@@ -228,8 +231,7 @@ Expected<int> serve(ModelChoice choice) {
     if (!ram) return ram.error();
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
-    const Expected<ServedModelInfo> info =
-        served_model_info(served_name(settings, choice.path), choice.path);
+    const Expected<ServedModelInfo> info = served_model_info(served_name(settings, choice.path), choice.path);
     if (!info) return info.error();
     fit_profile(choice, info->trained_context);
     const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));

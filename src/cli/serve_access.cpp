@@ -55,10 +55,10 @@ Expected<bool> serves_this_machine_alone(const Settings& settings) {
 uint64_t request_room(const Settings& settings, uint64_t available) {
     if (settings.has("server.requests_mib"))
         return static_cast<uint64_t>(settings.integer("server.requests_mib")) * k_mib;
-    const uint64_t ram = settings.has("memory.ram_budget")
-                             ? static_cast<uint64_t>(settings.number("memory.ram_budget") *
-                                                     static_cast<double>(k_gib))
-                             : available;
+    const uint64_t ram =
+        settings.has("memory.ram_budget")
+            ? static_cast<uint64_t>(settings.number("memory.ram_budget") * static_cast<double>(k_gib))
+            : available;
     return std::clamp(ram / k_part_for_requests, k_least_for_requests, k_most_for_requests);
 }
 

@@ -36,10 +36,12 @@ TEST(ServeAccess, HostsAreJudgedForWhatTheyAre) {
 }
 
 TEST(ServeAccess, OriginsAreOrigins) {
-    for (const char* good : {"http://localhost:3000", "*", "null", R"(["https://app.example", "tauri://localhost"])"})
+    for (const char* good :
+         {"http://localhost:3000", "*", "null", R"(["https://app.example", "tauri://localhost"])"})
         EXPECT_EQ(outcome({fmt::format("server.cors_origins={}", good)}), "alone") << good;
     for (const char* wrong : {"{a: b}", "localhost:3000", "http://app.example/", "://x", "http://"})
-        EXPECT_NE(outcome({fmt::format("server.cors_origins={}", wrong)}).find(wrong), std::string::npos) << wrong;
+        EXPECT_NE(outcome({fmt::format("server.cors_origins={}", wrong)}).find(wrong), std::string::npos)
+            << wrong;
 }
 
 TEST(ServeAccess, TheRoomForRequestsFollowsTheMemory) {

@@ -54,7 +54,8 @@ TEST_F(ServedModelInfoTest, TheDigestIsTheModelsAndTheSizeTheFiles) {
 
 TEST_F(ServedModelInfoTest, TheNameIsTheFilesUnlessItIsSet) {
     EXPECT_EQ(served_name(*load_settings({}), "/models/a-Q4_K_M.gguf"), "a-Q4_K_M");
-    EXPECT_EQ(served_name(*load_settings({.assignments = {"model.served_model_name=x"}}), "/models/a.gguf"), "x");
+    EXPECT_EQ(served_name(*load_settings({.assignments = {"model.served_model_name=x"}}), "/models/a.gguf"),
+              "x");
 }
 
 }  // namespace

@@ -51,12 +51,14 @@ TEST(ServingSettings, WhatTheUserShouldKnowIsSaid) {
     const auto sinks = serving_notes(settings_with({"kv_cache.sink_tokens=8"}));
     ASSERT_EQ(sinks.size(), 1u);
     EXPECT_NE(sinks[0].find("kv_cache.sink_tokens changes nothing"), std::string::npos);
-    EXPECT_EQ(serving_notes(settings_with({"kv_cache.sink_tokens=8", "kv_cache.sliding_window=64"})).size(), 1u);
+    EXPECT_EQ(serving_notes(settings_with({"kv_cache.sink_tokens=8", "kv_cache.sliding_window=64"})).size(),
+              1u);
     const auto parked = serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir()}));
     ASSERT_EQ(parked.size(), 1u);
     EXPECT_NE(parked[0].find("kv_cache.overcommit"), std::string::npos);
     EXPECT_TRUE(
-        serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir(), "kv_cache.overcommit=true"})).empty());
+        serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir(), "kv_cache.overcommit=true"}))
+            .empty());
     EXPECT_TRUE(serving_notes(settings_with({"inference.flash_attn=true"})).empty());
 }
 

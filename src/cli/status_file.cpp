@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using StatusJson = nlohmann::json;
 
-constexpr int k_idle_after = 3;   // seconds without a token
+constexpr int k_idle_after = 3;  // seconds without a token
 constexpr auto k_period = std::chrono::seconds(1);
 constexpr size_t k_most_bytes = 64 * 1024;
 

@@ -1,5 +1,5 @@
-// How fast a program writes, for whoever looks at it now and then: tokens by the time that their steps took, over
-// the last minute. Pauses between answers do not count.
+// How fast a program writes, for whoever looks at it now and then: tokens by the time that their steps took,
+// over the last minute. Pauses between answers do not count.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ TEST(NearestName, FindsTheNearAndOnlyTheNear) {
     EXPECT_EQ(nearest_name("elephant", names), "");
     EXPECT_EQ(nearest_name("rn", names), "run");
     EXPECT_EQ(nearest_name("rum", names), "run");
-    EXPECT_EQ(nearest_name("rm", names), "");   // "run" has two letters more or other
+    EXPECT_EQ(nearest_name("rm", names), "");  // "run" has two letters more or other
     EXPECT_EQ(nearest_name("xy", names), "");  // two edits of two letters are no likeness
     EXPECT_EQ(nearest_name("", names), "");
     EXPECT_EQ(nearest_name(std::string(1 << 20, 'x'), names), "");

@@ -52,9 +52,10 @@ inline constexpr Key k_server_keys[] = {
      .name = "host_names",
      .kind = Kind::list,
      .use = Use::serving,
-     .help = "names by which a server without keys that listens on this machine alone may be called (header "
-             "Host), beside addresses, names without a dot and those below .localhost and .internal: that of a "
-             "proxy before it, say; \"*\" is any, which lets web pages reach it",
+     .help =
+         "names by which a server without keys that listens on this machine alone may be called (header "
+         "Host), beside addresses, names without a dot and those below .localhost and .internal: that of a "
+         "proxy before it, say; \"*\" is any, which lets web pages reach it",
      .example = R"(["ai.example.com"])"},
     {.section = "server",
      .name = "max_connections",
@@ -82,9 +83,10 @@ inline constexpr Key k_server_keys[] = {
      .least = 1,
      .most = 1 << 20,
      .fallback = "auto",
-     .help = "MiB of RAM for the bodies of all requests together and what is made of them until they are "
-             "answered, part of the memory plan; more is answered with 503, a request that alone takes more with "
-             "413. auto is a part in 32 of the RAM that the server may take, from 16 to 256",
+     .help =
+         "MiB of RAM for the bodies of all requests together and what is made of them until they are "
+         "answered, part of the memory plan; more is answered with 503, a request that alone takes more with "
+         "413. auto is a part in 32 of the RAM that the server may take, from 16 to 256",
      .example = "256"},
     {.section = "server",
      .name = "max_waiting",

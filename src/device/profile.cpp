@@ -78,8 +78,8 @@ bool MachineProfile::is_doubtful(int64_t now) const {
 MachineProfile with_threads(MachineProfile profile, int threads) {
     if (threads <= 0 || threads >= profile.physical_cores) return profile;
     const double share = static_cast<double>(threads) / profile.physical_cores;
-    const double read = profile.cpu_read_gb_per_second > 0 ? profile.cpu_read_gb_per_second
-                                                           : profile.ram_read_gb_per_second;
+    const double read =
+        profile.cpu_read_gb_per_second > 0 ? profile.cpu_read_gb_per_second : profile.ram_read_gb_per_second;
     profile.cpu_read_gb_per_second = share * read;
     profile.cpu_gflops *= share;
     profile.physical_cores = threads;

@@ -37,10 +37,11 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
 // The plan keeps its budget, and the machine has less just now.
 Error too_little_available(const Plan& plan, uint64_t available) {
     const int digits = gib_digits(plan.total.ram, available);
-    Error error{Code::too_large,
-                fmt::format("not enough memory: the plan takes {:.{}f} GiB of RAM, but {:.{}f} GiB are available",
-                            gib(plan.total.ram), digits, gib(available), digits),
-                ""};
+    Error error{
+        Code::too_large,
+        fmt::format("not enough memory: the plan takes {:.{}f} GiB of RAM, but {:.{}f} GiB are available",
+                    gib(plan.total.ram), digits, gib(available), digits),
+        ""};
     if (available >= plan.minimum_ram)
         error.remedy = fmt::format("Close other programs, or lower memory.ram_budget (--ram) to {} GiB.",
                                    gib_rounded_down(available, plan.minimum_ram));

@@ -88,7 +88,9 @@ TEST_F(ExpertProfileTest, ASecondStartReadsTheHottestBeforeAnyoneAsks) {
         ASSERT_NE(engine, nullptr);
         EXPECT_EQ(engine->expert_stats().bytes_read > 0, second);
         const std::vector<float> logits = logits_of(*engine);
-        if (second) EXPECT_TRUE(same_bits(logits, expected));
+        if (second) {
+            EXPECT_TRUE(same_bits(logits, expected));
+        }
         expected = logits;
     }
     options.warm_start = false;

@@ -139,8 +139,8 @@ TEST_P(EveryMixture, AFailedReadFailsThatAnswerAndTheNextOneIsRight) {
     }
 }
 
-// A step reads each expert that its tokens ask for once, and no other: a few more tokens of a long conversation
-// never cost a pass over all experts.
+// A step reads each expert that its tokens ask for once, and no other: a few more tokens of a long
+// conversation never cost a pass over all experts.
 TEST_P(EveryMixture, AStepReadsTheUnionOfWhatItsTokensAskForOnce) {
     const auto trouble = std::make_shared<Trouble>();
     LoadOptions options = at(0.0);
@@ -259,10 +259,10 @@ TEST(Streaming, ABudgetBeyondWhatIsAvailableIsRefusedWithOneThatWorks) {
     EXPECT_EQ(refused.error().code, Code::too_large);
     const std::string what = refused.error().what;
     double numbers[2] = {};
-    ASSERT_EQ(std::sscanf(what.c_str() + what.find("the plan takes"),
-                          "the plan takes %lf GiB of RAM, but %lf GiB are available", &numbers[0],
-                          &numbers[1]),
-              2)
+    ASSERT_EQ(
+        std::sscanf(what.c_str() + what.find("the plan takes"),
+                    "the plan takes %lf GiB of RAM, but %lf GiB are available", &numbers[0], &numbers[1]),
+        2)
         << what;
     EXPECT_GT(numbers[0], numbers[1]) << what;
     const std::string remedy = refused.error().remedy, before = "(--ram) to ";

@@ -53,8 +53,8 @@ constexpr std::string_view k_last_chunk = "0\r\n\r\n";
 
 std::string_view reason_phrase(int status);
 
-// The target of a request line: "/path?query", or with all of the address, "http://host/path?query", as proxies
-// send it.
+// The target of a request line: "/path?query", or with all of the address, "http://host/path?query", as
+// proxies send it.
 struct Target {
     std::string_view authority = {};  // "host:port"; "" where there is none
     std::string_view path = {}, query = {};

@@ -58,7 +58,8 @@ Error no_address(const std::string& host) {
 // Nobody is asked for what cannot be a name: that takes time, and may find something else.
 bool may_be_name(std::string_view host) {
     constexpr std::string_view k_digits = "0123456789.";
-    constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    constexpr std::string_view k_letters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
     return host.find_first_not_of(k_digits) != std::string_view::npos &&
            host.find_first_not_of(k_letters) == std::string_view::npos;
 }

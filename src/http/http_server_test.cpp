@@ -186,7 +186,8 @@ TEST_F(HttpServerTest, BodiesShareABoundedRoom) {
     other.send(begin(500, 500));
     EXPECT_TRUE(other.receive("close").starts_with("HTTP/1.1 503"));
     Client chunks(*server_);
-    chunks.send("POST /hold HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1f4\r\n" + std::string(500, 'b'));
+    chunks.send("POST /hold HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1f4\r\n" +
+                std::string(500, 'b'));
     EXPECT_TRUE(chunks.receive("close").starts_with("HTTP/1.1 503"));
     slow.send(std::string(300, 'b'));
     const auto responder = held();
@@ -406,7 +407,8 @@ TEST(HttpServer, KnowsWhatIsAnAddressAndWhichAreThisMachinesOwn) {
         ASSERT_TRUE(loopback) << open;
         EXPECT_FALSE(*loopback) << open;
     }
-    for (const char* wrong : {"", " ", "256.1.1.1", "1.2.3", "[a,b]", "[127.0.0.1]", "[]", "[::1", "no such host"}) {
+    for (const char* wrong :
+         {"", " ", "256.1.1.1", "1.2.3", "[a,b]", "[127.0.0.1]", "[]", "[::1", "no such host"}) {
         const auto loopback = is_loopback(wrong);
         ASSERT_FALSE(loopback) << wrong;
         EXPECT_NE(loopback.error().what.find(fmt::format("server.host: \"{}\" is no address", wrong)),

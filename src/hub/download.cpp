@@ -194,8 +194,7 @@ Expected<Downloaded> Download::run(std::span<const RemotePart> parts) {
 Expected<RemotePart> probe(const std::string& url, const HttpToken& token, const Patience& patience) {
     HttpClient client(token);
     std::string first_byte;
-    const HttpReply reply =
-        client.get_small({.url = url, .range = ByteRange{0, 1}}, first_byte, patience);
+    const HttpReply reply = client.get_small({.url = url, .range = ByteRange{0, 1}}, first_byte, patience);
     RemotePart part{.url = url, .path = ""};
     if (reply.whole) part.ranges = false;
     else if (reply.end != HttpEnd::done) return http_error(url, reply);

@@ -43,9 +43,7 @@ class DownloadTest : public testing::Test {
                 .sha256 = digest_of(text_)};
     }
     DownloadOptions options() const {
-        return {.connections = 3,
-                .patience = {.retries = 3, .first_pause = 0.001},
-                .chunk_bytes = k_chunk};
+        return {.connections = 3, .patience = {.retries = 3, .first_pause = 0.001}, .chunk_bytes = k_chunk};
     }
     std::string outcome(const RemotePart& part, const DownloadOptions& with) const {
         const auto done = download({&part, 1}, with);

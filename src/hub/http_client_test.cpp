@@ -144,8 +144,8 @@ TEST(HttpClient, AsksAgainForWhatMayGoWellLater) {
 TEST(HttpClient, DoesNotAskAgainInVain) {
     const auto requests = [](const std::string& status, const std::string& headers) {
         TestServer server([&](const TestRequest&) { return whole_reply(status, "", headers); });
-        EXPECT_FALSE(HttpClient().get_text({.url = server.url(), .most = 100},
-                                           {.retries = 2, .first_pause = 0.001}));
+        EXPECT_FALSE(
+            HttpClient().get_text({.url = server.url(), .most = 100}, {.retries = 2, .first_pause = 0.001}));
         return server.requests();
     };
     EXPECT_EQ(requests("503 Busy", ""), 3);

@@ -259,8 +259,8 @@ Expected<Repository> list_repository(const ModelSource& source, const HubServers
         fmt::format("{}/api/models/{}/tree/{}?recursive=true", servers.hub, place, source.revision);
     for (int page = 0; !url.empty(); page++) {
         if (page == k_most_pages) return bad_answer("has no end").within(place);
-        auto answer = client.get_text(
-            {.url = url, .most = k_most_page_bytes, .seconds = k_list_seconds}, patience);
+        auto answer =
+            client.get_text({.url = url, .most = k_most_page_bytes, .seconds = k_list_seconds}, patience);
         if (!answer) return answer.error();
         if (Status s = add_tree_page(answer->body, repository); !s) return s.error().within(place);
         url = answer->next;

@@ -67,9 +67,7 @@ TEST(RemoteFile, SaysWhatIsWrongAndWhere) {
 
 TEST(RemoteFile, GoesOnAfterAConnectionThatBroke) {
     const std::string text = test_text(5'000'000);
-    TestServer server([&](const TestRequest& request) {
-        return part_reply(text, request, 400'000);
-    });
+    TestServer server([&](const TestRequest& request) { return part_reply(text, request, 400'000); });
     auto file = open_remote(server.url());
     ASSERT_TRUE(file) << file.error().sentence();
     std::string read(3'000'000, ' ');

@@ -33,9 +33,10 @@ struct ModelSource {
 // The name without the hub's host before it, which users of Ollama write: hf.co/OWNER/REPO:QUANT.
 std::string without_hub_host(const std::string& word);
 
-// OWNER/REPO, OWNER/REPO:QUANT (hf.co/ may stand before them), ollama:NAME, ollama:NAME:TAG, ollama:OWNER/NAME:TAG, or an address. An
-// address of the hub's own (…/resolve/main/FILE, …/blob/main/FILE, or of a repository) is the hub's file,
-// whose size and digest are known. Refuses names that the servers cannot have.
+// OWNER/REPO, OWNER/REPO:QUANT (hf.co/ may stand before them), ollama:NAME, ollama:NAME:TAG,
+// ollama:OWNER/NAME:TAG, or an address. An address of the hub's own (…/resolve/main/FILE, …/blob/main/FILE,
+// or of a repository) is the hub's file, whose size and digest are known. Refuses names that the servers
+// cannot have.
 Expected<ModelSource> parse_source(const std::string& word, const HubServers& servers);
 
 }  // namespace ft

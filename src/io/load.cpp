@@ -182,8 +182,7 @@ Status load_ranges(std::span<const LoadRange> ranges, const LoadSettings& settin
             workers.emplace_back([&loading, i, stop = settings.stop] { loading.work(i, stop); });
     } catch (const std::system_error&) {
         // Fewer threads than wished read more slowly; none at all cannot read.
-        if (workers.empty())
-            return Error{Code::io, "cannot start a thread to read with", thread_remedy()};
+        if (workers.empty()) return Error{Code::io, "cannot start a thread to read with", thread_remedy()};
     }
     return loading.wait(settings);
 }

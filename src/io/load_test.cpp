@@ -148,8 +148,8 @@ TEST(Load, ReadsOverlap) {
     EXPECT_GT(file.most_at_once, 1) << "one after the other";
 }
 
-// A split model whose parts lie on two drives takes as long as the larger part, not as both: with every reader
-// held up in one file, nobody would ever come to the other.
+// A split model whose parts lie on two drives takes as long as the larger part, not as both: with every
+// reader held up in one file, nobody would ever come to the other.
 TEST(Load, DrivesAreReadAtTheSameTime) {
     FakeFile a("a"), b("b");
     a.device = 1;
@@ -162,8 +162,7 @@ TEST(Load, DrivesAreReadAtTheSameTime) {
     EXPECT_EQ(a.missed_other + b.missed_other, 0);
     EXPECT_EQ(a.reads + b.reads, 32);
     for (const auto* target : {&of_a, &of_b})
-        for (size_t at = 0; at < target->size(); at += 4093)
-            ASSERT_EQ((*target)[at], FakeFile::byte_at(at));
+        for (size_t at = 0; at < target->size(); at += 4093) ASSERT_EQ((*target)[at], FakeFile::byte_at(at));
 }
 
 // The readers of a drive that is done help with the other.

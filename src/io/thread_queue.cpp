@@ -86,8 +86,7 @@ class ThreadQueue final : public ReadQueue {
 
 Expected<std::unique_ptr<ReadQueue>> open_thread_queue() {
     auto queue = std::make_unique<ThreadQueue>();
-    if (queue->start() == 0)
-        return Error{Code::io, "cannot start a thread to read with", thread_remedy()};
+    if (queue->start() == 0) return Error{Code::io, "cannot start a thread to read with", thread_remedy()};
     return std::unique_ptr<ReadQueue>(std::move(queue));
 }
 

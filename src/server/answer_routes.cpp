@@ -24,8 +24,7 @@ Expected<std::optional<Lane>> lane_of(const WebRequest& request) {
 // The call that a body asks for; its JSON is gone afterwards.
 ParsedEndpoint call_of_body(Endpoint endpoint, Service& service, const Visit& visit) {
     const auto body = parse_json(visit.request.body);
-    if (!body)
-        return {std::nullopt, {.message = fmt::format("the body is {}", body.error().sentence())}};
+    if (!body) return {std::nullopt, {.message = fmt::format("the body is {}", body.error().sentence())}};
     return parse_endpoint(endpoint, *body, service.model(),
                           {.id = visit.id,
                            .created = std::time(nullptr),

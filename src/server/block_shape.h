@@ -1,6 +1,6 @@
-// What the shapes have in common whose answer is a list of blocks (Anthropic's content, the output of OpenAI's
-// responses): thinking, texts and calls in the order that the model wrote them. The same blocks are built for a
-// stream and for a whole body; in a stream each step is told as events.
+// What the shapes have in common whose answer is a list of blocks (Anthropic's content, the output of
+// OpenAI's responses): thinking, texts and calls in the order that the model wrote them. The same blocks are
+// built for a stream and for a whole body; in a stream each step is told as events.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -8,12 +8,13 @@ namespace ft {
 namespace {
 
 TEST(HostNames, AddressesAndNamesThatNobodyElseOwns) {
-    for (const char* own : {"", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "192.168.1.5:8080",
-                            "localhost", "LocalHost:8080", "localhost.", "x", "freetoken:8080", "my.localhost",
-                            "host.docker.internal:8080"})
+    for (const char* own :
+         {"", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "192.168.1.5:8080", "localhost",
+          "LocalHost:8080", "localhost.", "x", "freetoken:8080", "my.localhost", "host.docker.internal:8080"})
         EXPECT_TRUE(may_be_called(own, {})) << own;
-    for (const char* foreign : {"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
-                                "evil.example.", "1.2.3.4x.example", "notlocalhost.example", "a.local"})
+    for (const char* foreign :
+         {"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
+          "evil.example.", "1.2.3.4x.example", "notlocalhost.example", "a.local"})
         EXPECT_FALSE(may_be_called(foreign, {})) << foreign;
 }
 

@@ -63,7 +63,8 @@ TEST(ModelLists, Ollama) {
     EXPECT_EQ(ps["models"][0]["context_length"], 1024);
     EXPECT_TRUE(ps["models"][0].contains("expires_at"));
     // as clients compare it: three numbers, 0.6 or newer
-    EXPECT_EQ(ollama_version("0.1.0"), ordered_json::parse(R"({"version": "0.12.11", "freetoken": "0.1.0"})"));
+    EXPECT_EQ(ollama_version("0.1.0"),
+              ordered_json::parse(R"({"version": "0.12.11", "freetoken": "0.1.0"})"));
 }
 
 TEST(ModelLists, NamesOfTheModel) {

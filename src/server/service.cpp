@@ -118,21 +118,20 @@ WebReply Service::refused(const WebRequest& head, const ApiError& error) {
 std::optional<ApiError> Service::not_let_in(const WebRequest& head) const {
     const std::string_view host = head.header("host");
     if (options_.local_only && !may_be_called(host, options_.host_names))
-        return ApiError{
-            .status = 403,
-            .message = fmt::format("this server needs no key, so it answers to names of its own machine alone and "
-                                   "not to {}, which a web page could have taken. Add the name to "
-                                   "server.host_names, or set server.api_keys_file.",
-                                   printable(host, 100)),
-            .type = "permission_error",
-            .code = "host_not_allowed"};
+        return ApiError{.status = 403,
+                        .message = fmt::format(
+                            "this server needs no key, so it answers to names of its own machine alone and "
+                            "not to {}, which a web page could have taken. Add the name to "
+                            "server.host_names, or set server.api_keys_file.",
+                            printable(host, 100)),
+                        .type = "permission_error",
+                        .code = "host_not_allowed"};
     std::string_view key = bearer_key(head.header("authorization"));
     if (key.empty()) key = head.header("x-api-key");
     if (keys_.accepts(key)) return std::nullopt;
     return ApiError{.status = 401,
-                    .message = key.empty()
-                                   ? "this server needs a key: send it as Authorization: Bearer KEY."
-                                   : "the key is not one of this server's.",
+                    .message = key.empty() ? "this server needs a key: send it as Authorization: Bearer KEY."
+                                           : "the key is not one of this server's.",
                     .type = "authentication_error",
                     .code = "invalid_api_key"};
 }
@@ -236,7 +235,8 @@ void Service::drain(Seconds most) {
         const std::lock_guard lock(mutex_);
         left.assign(calls_.begin(), calls_.end());
     }
-    log("serve", "{} cancelled", left.size() == 1 ? "1 answer is" : fmt::format("{} answers are", left.size()));
+    log("serve", "{} cancelled",
+        left.size() == 1 ? "1 answer is" : fmt::format("{} answers are", left.size()));
     for (const auto& call : left)
         call->stop({.status = 503, .message = "the server stops.", .type = "unavailable_error"});
     left.clear();

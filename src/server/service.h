@@ -27,8 +27,8 @@ struct ServiceOptions {
     std::string version;                         // of the program
     size_t max_waiting = 1024;                   // requests in the queue; more: 429
     std::vector<std::string> cors_origins = {};  // of pages that may ask; "*": any
-    // No key is needed, and this machine alone is served: a request must call it by a name that no web page can
-    // have (host_names.h), or by one of these.
+    // No key is needed, and this machine alone is served: a request must call it by a name that no web page
+    // can have (host_names.h), or by one of these.
     bool local_only = false;
     std::vector<std::string> host_names = {};
     int64_t block_tokens = 0;  // of a page of the KV cache
@@ -59,8 +59,8 @@ class Service {
     const RequestRing& ring() const { return ring_; }
     MetricsNow now() const;
     std::string metrics_text() const { return metrics_.text(now()); }
-    // Runs on a work thread, once there is room for what the body's reading takes (work_bytes.h); what it throws
-    // is answered with 500.
+    // Runs on a work thread, once there is room for what the body's reading takes (work_bytes.h); what it
+    // throws is answered with 500.
     void work(Visit visit, std::function<void(Visit)> job);
     void go(Visit visit, EndpointCall call);
     // Why so many requests cannot be queued now; nothing where they can. Whoever was let in before the server

@@ -213,8 +213,8 @@ TEST_F(ServiceTest, OnlyPagesThatMayAskGetTheHeaders) {
     EXPECT_EQ(from("http://app.example")->header("Access-Control-Allow-Methods"), "POST, OPTIONS");
     EXPECT_EQ(from("http://evil.example")->header("Access-Control-Allow-Origin"), "");
     EXPECT_EQ(from("http://evil.example")->header("Access-Control-Allow-Methods"), "");
-    const auto health = ask(
-        {.method = "OPTIONS", .path = "/health", .headers = {{"origin", "http://app.example"}}});
+    const auto health =
+        ask({.method = "OPTIONS", .path = "/health", .headers = {{"origin", "http://app.example"}}});
     EXPECT_EQ(health->header("Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS");
     EXPECT_EQ(ask({.method = "DELETE", .path = "/health"})->header("Allow"), "GET, HEAD, OPTIONS");
 }
@@ -240,9 +240,8 @@ TEST_F(ServiceTest, WithKeysItIsCalledByAnyName) {
     std::ofstream(path) << "right\n";
     make(path);
     std::filesystem::remove(path);
-    const auto reply = ask({.method = "GET",
-                            .path = "/v1/stats",
-                            .headers = {{"host", "any.example"}, {"x-api-key", "right"}}});
+    const auto reply = ask(
+        {.method = "GET", .path = "/v1/stats", .headers = {{"host", "any.example"}, {"x-api-key", "right"}}});
     EXPECT_EQ(reply->reply.status, 200);
 }
 

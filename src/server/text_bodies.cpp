@@ -79,8 +79,8 @@ std::string content_of(const TextJson& body, const Tokenizer& tokenizer, std::op
 // What the model would be fed for a body of `endpoint`.
 std::optional<OpenAiCall> call_of(Endpoint endpoint, const TextJson& body, const ServedModel& model,
                                   const std::string& served_name, std::optional<ApiError>& error) {
-    ParsedEndpoint parsed =
-        parse_endpoint(endpoint, body, model, {.id = "", .created = 0, .model = served_name, .fingerprint = ""});
+    ParsedEndpoint parsed = parse_endpoint(endpoint, body, model,
+                                           {.id = "", .created = 0, .model = served_name, .fingerprint = ""});
     if (parsed.call) return std::move(parsed.call->call);
     error = std::move(parsed.error);
     return std::nullopt;

@@ -35,20 +35,26 @@ class TextBodies : public testing::Test {
 };
 
 TEST_F(TextBodies, TextsToIdsAndBack) {
-    EXPECT_EQ(answer(TextRoute::tokenize, R"({"content": "ab<|s|>"})"), ordered_json::parse(R"({"tokens": [97, 98, 256]})"));
-    EXPECT_EQ(answer(TextRoute::tokenize, R"({"content": "<|s|>", "parse_special": false})")["tokens"].size(), 5u);
-    EXPECT_EQ(answer(TextRoute::detokenize, R"({"tokens": [97, 98]})"), ordered_json::parse(R"({"content": "ab"})"));
+    EXPECT_EQ(answer(TextRoute::tokenize, R"({"content": "ab<|s|>"})"),
+              ordered_json::parse(R"({"tokens": [97, 98, 256]})"));
+    EXPECT_EQ(answer(TextRoute::tokenize, R"({"content": "<|s|>", "parse_special": false})")["tokens"].size(),
+              5u);
+    EXPECT_EQ(answer(TextRoute::detokenize, R"({"tokens": [97, 98]})"),
+              ordered_json::parse(R"({"content": "ab"})"));
     EXPECT_EQ(answer(TextRoute::detokenize, R"({"tokens": []})")["content"], "");
 }
 
 // Half a character is no text.
 TEST_F(TextBodies, PiecesAreTextsOrBytes) {
-    EXPECT_EQ(answer(TextRoute::tokenize, R"({"content": "aé", "with_pieces": true})"), ordered_json::parse(
-        R"({"tokens": [{"id": 97, "piece": "a"}, {"id": 195, "piece": [195]}, {"id": 169, "piece": [169]}]})"));
+    EXPECT_EQ(
+        answer(TextRoute::tokenize, R"({"content": "aé", "with_pieces": true})"),
+        ordered_json::parse(
+            R"({"tokens": [{"id": 97, "piece": "a"}, {"id": 195, "piece": [195]}, {"id": 169, "piece": [169]}]})"));
 }
 
 TEST_F(TextBodies, PiecesAreOnlyWrittenWhereThereIsRoom) {
-    const std::string body = fmt::format(R"({{"content": "{}", "with_pieces": true}})", std::string(1000, 'a'));
+    const std::string body =
+        fmt::format(R"({{"content": "{}", "with_pieces": true}})", std::string(1000, 'a'));
     EXPECT_EQ(refused(TextRoute::tokenize, body), "there is no room.");
 }
 
@@ -62,14 +68,16 @@ TEST_F(TextBodies, WhatTheModelWouldBeFed) {
 }
 
 TEST_F(TextBodies, WhatIsWrongIsNamed) {
-    for (const TextRoute route : {TextRoute::tokenize, TextRoute::detokenize, TextRoute::apply_template,
-                                  TextRoute::render_chat, TextRoute::render_completion, TextRoute::count_tokens}) {
+    for (const TextRoute route :
+         {TextRoute::tokenize, TextRoute::detokenize, TextRoute::apply_template, TextRoute::render_chat,
+          TextRoute::render_completion, TextRoute::count_tokens}) {
         EXPECT_THAT(refused(route, "[]"), HasSubstr("no JSON object"));
         EXPECT_NE(refused(route, "{}"), "not refused");
     }
     EXPECT_THAT(refused(TextRoute::tokenize, R"({"content": 5})"), HasSubstr("content"));
     for (const char* tokens : {"5", "[-1]", "[258]", "[1.5]", "[18446744073709551615]", "[\"a\"]"})
-        EXPECT_THAT(refused(TextRoute::detokenize, fmt::format(R"({{"tokens": {}}})", tokens)), HasSubstr("tokens"))
+        EXPECT_THAT(refused(TextRoute::detokenize, fmt::format(R"({{"tokens": {}}})", tokens)),
+                    HasSubstr("tokens"))
             << tokens;
 }
 

@@ -24,7 +24,8 @@ WebReply dressed(const Visit& visit, WebReply reply);
 
 void answer(const Visit& visit, WebReply reply);
 void answer_json(const Visit& visit, const nlohmann::ordered_json& body);
-// A JSON text that may be large, so that it counts as what the request has of the room for all until it is sent.
+// A JSON text that may be large, so that it counts as what the request has of the room for all until it is
+// sent.
 void answer_large(const Visit& visit, std::string json);
 void refuse(const Visit& visit, const ApiError& error);
 

@@ -12,11 +12,11 @@ namespace {
 
 // Of the JSON library's types, with what a list takes that grows: old and new place stand side by side.
 constexpr uint64_t k_per_value = 64, k_per_member = 160, k_per_list = 64, k_per_text = 64;
-// A text in the body's JSON, as a field, in the prompt, mended and marked for the tokenizer; and its ids, of which
-// there are no more than bytes, in a list that grows.
+// A text in the body's JSON, as a field, in the prompt, mended and marked for the tokenizer; and its ids, of
+// which there are no more than bytes, in a list that grows.
 constexpr uint64_t k_per_text_byte = 20;
-// Of the longest stretch that the tokenizer may take as one word: a symbol for each byte and the queues of its
-// merges (text/merge.h).
+// Of the longest stretch that the tokenizer may take as one word: a symbol for each byte and the queues of
+// its merges (text/merge.h).
 constexpr uint64_t k_per_word_byte = 64;
 constexpr uint64_t k_per_call = 16 * k_kib;
 constexpr uint64_t k_per_request = 4 * k_kib;
@@ -83,15 +83,17 @@ std::optional<ApiError> take_room(const WebRequest& request, uint64_t bytes) {
     if (!request.room || request.room->resize(bytes)) return std::nullopt;
     const uint64_t most = request.room->room().most();
     if (bytes > most)
-        return ApiError{.status = 413,
-                        .message = fmt::format(
-                            "this request may take {:.1f} MiB of memory, and there are {:.1f} MiB for all requests "
-                            "together (server.requests_mib). Send less text, or fewer values.",
-                            mib_of(bytes), mib_of(most)),
-                        .code = "request_too_large"};
+        return ApiError{
+            .status = 413,
+            .message = fmt::format(
+                "this request may take {:.1f} MiB of memory, and there are {:.1f} MiB for all requests "
+                "together (server.requests_mib). Send less text, or fewer values.",
+                mib_of(bytes), mib_of(most)),
+            .code = "request_too_large"};
     return ApiError{.status = 503,
-                    .message = "other requests take the memory that there is for all of them "
-                               "(server.requests_mib). Try again.",
+                    .message =
+                        "other requests take the memory that there is for all of them "
+                        "(server.requests_mib). Try again.",
                     .type = "unavailable_error"};
 }
 

@@ -15,8 +15,8 @@ struct OpenAiCall;
 struct Request;
 struct WebRequest;
 
-// At most, beside the body itself: its values as JSON, its texts as they are read, put into a prompt, and their
-// tokens. The text need not be JSON.
+// At most, beside the body itself: its values as JSON, its texts as they are read, put into a prompt, and
+// their tokens. The text need not be JSON.
 uint64_t work_bytes(std::string_view body);
 
 // What stays of a call until it is answered.

@@ -31,8 +31,8 @@ std::vector<SlotClass> slot_classes(const ExpertRecords& records, std::span<cons
 size_t most_reads_in_line(const ExpertRecords& records) {
     size_t most = 0;
     for (const ExpertLayer& layer : records)
-        most = std::max(most, std::max(static_cast<size_t>(layer.n_expert), k_most_passage) *
-                                  layer.stacks.size());
+        most = std::max(most,
+                        std::max(static_cast<size_t>(layer.n_expert), k_most_passage) * layer.stacks.size());
     return most;
 }
 

@@ -36,15 +36,15 @@ struct PlanSettings {
         {};  // bytes; nothing: 70 % of all RAM, and no more than is available
     std::optional<uint64_t> vram_budget = {};  // bytes for model and KV cache; nothing: 85 % of the card
     std::optional<int64_t> gpu_expert_capacity =
-        {};                   // VRAM slots of each layer; nothing: what the budget allows
-    bool cpu_offload = true;  // false: experts may lie on the card only
-    int64_t n_ctx = 0;        // tokens of one sequence; 0: the smaller of the model's and 8192
-    int64_t n_sequences = 1;  // that may run at once
-    int64_t pool_tokens = 0;  // of the KV cache; 0: what n_sequences may have together
-    int64_t window = 0;       // a token sees so many, and older ones are forgotten; 0: all
-    int64_t sinks = 0;        // the first tokens of a sequence, which a window does not forget
-    bool endless = false;     // a sequence goes on when the context is full, and forgets
-    int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
+        {};                      // VRAM slots of each layer; nothing: what the budget allows
+    bool cpu_offload = true;     // false: experts may lie on the card only
+    int64_t n_ctx = 0;           // tokens of one sequence; 0: the smaller of the model's and 8192
+    int64_t n_sequences = 1;     // that may run at once
+    int64_t pool_tokens = 0;     // of the KV cache; 0: what n_sequences may have together
+    int64_t window = 0;          // a token sees so many, and older ones are forgotten; 0: all
+    int64_t sinks = 0;           // the first tokens of a sequence, which a window does not forget
+    bool endless = false;        // a sequence goes on when the context is full, and forgets
+    int64_t chunk = 0;           // tokens of a step at most; 0: chosen here
     uint64_t request_bytes = 0;  // of RAM, for what a server's requests take beside the model
 };
 

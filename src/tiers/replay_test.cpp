@@ -255,8 +255,7 @@ TEST(Replay, TheDefaultIsNearTheBestAtEverySizeOfPublishedTraces) {
         const Replayer replayer(*trace, one_slot_class(*trace));
         for (size_t i = 0; i < std::size(k_sizes); ++i) {
             const auto slots = static_cast<int64_t>(k_sizes[i] * trace->demand_slots());
-            EXPECT_GE(100 * default_hits(replayer, *trace, slots),
-                      published.best[i] - k_less_than_published)
+            EXPECT_GE(100 * default_hits(replayer, *trace, slots), published.best[i] - k_less_than_published)
                 << published.trace << ' ' << slots;
         }
         double last = 0;

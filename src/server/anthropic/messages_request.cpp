@@ -54,8 +54,7 @@ class AnthropicTurns {
         if (type == "text") {
             if (const auto text = member(block, "text", place)) say(role, *text);
         } else if (type == "thinking") {
-            if (const auto text = member(block, "thinking", place))
-                add_thinking_text(*text, turn_of(role));
+            if (const auto text = member(block, "thinking", place)) add_thinking_text(*text, turn_of(role));
         } else if (type == "tool_use") {
             add_call(block, place);
         } else if (type == "tool_result") {

@@ -77,10 +77,8 @@ class AnthropicShape : public BlockShape {
         else if (open_ == Block::thinking)
             block_ = {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}};
         else
-            block_ = {{"type", "tool_use"},
-                      {"id", piece.tool_id},
-                      {"name", piece.text},
-                      {"input", Json::object()}};
+            block_ = {
+                {"type", "tool_use"}, {"id", piece.tool_id}, {"name", piece.text}, {"input", Json::object()}};
         tell("content_block_start", {{"index", blocks_.size()}, {"content_block", block_}});
     }
 

@@ -58,10 +58,12 @@ TEST_F(AnthropicMessages, BlocksAndSystemAreRead) {
 }
 
 TEST_F(AnthropicMessages, AllOfATurnsThinkingIsKept) {
-    EXPECT_EQ(prompt(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "thinking", "thinking":
+    EXPECT_EQ(
+        prompt(
+            R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "thinking", "thinking":
         "one", "signature": ""}, {"type": "redacted_thinking", "data": "x"}, {"type": "thinking", "thinking": "two"},
         {"type": "text", "text": "t"}]}, {"role": "user", "content": "b"}])"),
-              "<|s|>user:a<|s|>assistant:[one\n\ntwo]t<|s|>user:b");
+        "<|s|>user:a<|s|>assistant:[one\n\ntwo]t<|s|>user:b");
 }
 
 TEST_F(AnthropicMessages, ALastMessageOfTheAssistantIsGoneOnWith) {

@@ -136,8 +136,8 @@ Json read_input(JsonFields& fields) {
     return items.take();
 }
 
-// Tools that a hosted service runs itself are left out: the model is not told of them. Some have a date behind
-// their names.
+// Tools that a hosted service runs itself are left out: the model is not told of them. Some have a date
+// behind their names.
 bool is_hosted_tool(const Json& type) {
     constexpr std::string_view k_hosted[] = {"web_search",       "file_search", "code_interpreter",
                                              "image_generation", "mcp",         "computer_use",

@@ -62,9 +62,12 @@ std::string reasoning(const std::string& text) {
 
 // Thinking is of the message or call that follows it, and of no later turn.
 TEST_F(Responses, ThinkingStaysInItsTurn) {
-    const std::string user = R"({"role": "user", "content": "a"})", said = R"({"role": "assistant", "content": "t"})",
-                      called = R"({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"})";
-    EXPECT_EQ(prompt(fmt::format("[{}, {}, {}, {}, {}]", user, reasoning("h"), said, reasoning("i"), called), k_flat_tool),
+    const std::string user = R"({"role": "user", "content": "a"})",
+                      said = R"({"role": "assistant", "content": "t"})",
+                      called =
+                          R"({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"})";
+    EXPECT_EQ(prompt(fmt::format("[{}, {}, {}, {}, {}]", user, reasoning("h"), said, reasoning("i"), called),
+                     k_flat_tool),
               "<tool>f {\"type\": \"object\"}\n<|s|>user:a<|s|>assistant:[h\n\ni]t<call>f {}");
     EXPECT_EQ(prompt(fmt::format("[{}, {}, {}, {}, {}]", user, reasoning("cut"), user, said, user)),
               "<|s|>user:a<|s|>user:a<|s|>assistant:t<|s|>user:a");

@@ -170,7 +170,7 @@ TEST_P(EveryMixture, AStepReadsTheUnionOfWhatItsTokensAskForOnce) {
         EXPECT_LE(trouble->n_read - reads, 3 * static_cast<int>(now.misses)) << "slices read twice";
         unions.push_back(asked.size());
     }
-    EXPECT_LT(unions[1], unions[0]);
+    EXPECT_LE(unions[1], unions[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, EveryMixture,

@@ -209,12 +209,13 @@ class Doctor(WithProfile):
             self.assertEqual(r.rc, 1, str(r))
             self.assertIn("resident memory grew", r.text)
             growing.kill()
-            growing.communicate()
+            growing.wait()
             self.refused(run("doctor", "--watch", growing.pid), growing.pid)
         finally:
             for p in (calm, growing):
                 p.kill()
-                p.communicate()
+                p.wait()
+                p.stdout.close()
 
     def test_watching_and_listing_a_program(self):
         self.refused(run("doctor", "--watch", 2**22 - 1), 2**22 - 1)

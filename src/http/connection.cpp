@@ -117,6 +117,8 @@ asio::awaitable<bool> Connection::parse_until(bool whole, error_code& failure) {
             failure = ec;
             co_return false;
         }
+        if (whole) failure = check_body();
+        if (failure) co_return false;
     }
     const bool done = whole ? parser_->is_done() : parser_->is_header_done();
     if (!done && (starved || buffer_.size() == 0)) failure = co_await read_some();
@@ -162,8 +164,6 @@ Connection::Awaitable Connection::read_body() {
     while (!parser_->is_done()) {
         const bool going = co_await parse_until(true, failure);
         if (!going) co_return failure;
-        failure = check_body();
-        if (failure) co_return failure;
     }
     co_return failure;
 }

@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Scheduler, SchedulerOnArchitecture,
                                          "qwen3moe-iq", "qwen35moe-gateup-q8", "qwen35moe-mtp-f16"),
                          model_name);
 INSTANTIATE_TEST_SUITE_P(Scheduler, SchedulerOnMixture,
-                         testing::Values("mixtral-q5k-q40", "qwen2moe-q3k-iq4", "qwen3moe-iq",
+                         testing::Values("mixtral-q5k-q40", "qwen2moe-q3k-iq4", "qwen3moe-q4km",
                                          "qwen35moe-gateup-q8"),
                          model_name);
 

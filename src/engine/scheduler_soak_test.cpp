@@ -80,17 +80,19 @@ class Soak {
         return did;
     }
 
-    // Most are short; prompts begin as others did, up to a random place.
+    // Most are short; prompts begin as others did, up to a random place, or go on from the one before.
     Request request(int n_choices) {
         Request r;
         const auto& beginning = beginnings_[below(beginnings_.size())];
         const size_t shared =
             below(6) == 0 ? beginning.size() : below(std::min<size_t>(beginning.size(), 16));
-        r.prompt.assign(beginning.begin(), beginning.begin() + static_cast<ptrdiff_t>(shared));
+        if (below(4) == 0 && before_.size() < 200) r.prompt = before_;
+        else r.prompt.assign(beginning.begin(), beginning.begin() + static_cast<ptrdiff_t>(shared));
         for (size_t i = 0, own = 1 + below(12); i < own; i++) r.prompt.push_back(any_id());
+        before_ = r.prompt;
         r.sampling.temperature = below(2) == 0 ? 0.0f : 1.0f;
         r.sampling.seed = random_();
-        r.max_tokens = static_cast<int64_t>(1 + below(below(15) == 0 ? 200 : 6));
+        r.max_tokens = static_cast<int64_t>(1 + below(below(8) == 0 ? 200 : 6));
         if (below(4) == 0) r.end_ids = {any_id(), any_id()};
         r.lane = below(2) == 0 ? Lane::batch : Lane::interactive;
         r.n_choices = n_choices;
@@ -110,6 +112,7 @@ class Soak {
     std::unique_ptr<Scheduler> scheduler_;
     std::mt19937 random_;
     std::array<std::vector<int32_t>, 4> beginnings_;
+    std::vector<int32_t> before_;  // the prompt of the last request
     std::vector<std::shared_ptr<SoakOwner>> owners_;
     std::vector<int> choices_;
     std::vector<RequestId> ids_;
@@ -160,7 +163,7 @@ TEST(SchedulerSoak, RandomRequestsLeaveNothingBehind) {
         EXPECT_GT(soak.most().parked_bytes, 0u);
     }
     {
-        Soak soak(beyond, tight(6, folder.path), 3);
+        Soak soak(beyond, tight(4, folder.path), 3);
         soak.run(schedules(100, 2000));
         EXPECT_GT(soak.counters().parked, 0u);
     }

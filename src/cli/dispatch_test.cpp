@@ -17,7 +17,9 @@ std::string refusal(const std::vector<std::string>& words) {
     return outcome.error().sentence();
 }
 
-TEST(Dispatch, HelpNamesEveryCommand) {
+TEST(Dispatch, HelpNamesEveryCommandOnALineOfItsOwn) {
+    for (const Command& command : commands())
+        EXPECT_LE(std::string_view(command.summary).size(), 65u) << command.name;
     for (const Command& command : commands())
         EXPECT_NE(program_help(80).find(fmt::format("  {} ", command.name)), std::string::npos)
             << command.name;

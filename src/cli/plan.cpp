@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "cli/json_text.h"
+#include "cli/load_engine.h"
 #include "cli/numbers.h"
 #include "cli/plan_report.h"
 #include "cli/plan_settings.h"
@@ -77,6 +78,7 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
         report.notes.push_back(
             fmt::format("Predicted for {} of {} cores: --threads {}, which is the default, uses all.",
                         threads, cores, cores));
+    for (std::string& note : machine_notes(threads, 0, cores, 0)) report.notes.push_back(std::move(note));
     if (const std::string note = low_quantisation_note(summarise(file).quantisation); !note.empty())
         report.notes.push_back(note);
     if (flags.vram_gib > 0)

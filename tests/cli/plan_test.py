@@ -110,6 +110,9 @@ class Plan(WithProfile):
             self.assertLess(one["predicted"]["prefill_per_second"], all_of_them["predicted"]["prefill_per_second"])
             self.assertTrue([n for n in one["notes"] if "--threads %d" % cores in n], one["notes"])
         self.assertFalse([n for n in all_of_them["notes"] if "--threads" in n], all_of_them["notes"])
+        many = self.plan("--ram", 4, "--ctx", 128, "--threads", 1024)
+        if cores < 512:
+            self.assertTrue([n for n in many["notes"] if "1024 threads" in n], many["notes"])
 
     def test_what_is_said_of_a_prediction(self):
         least = self.plan("--ram", 4)["minimum"]["ram"]

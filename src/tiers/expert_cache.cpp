@@ -339,6 +339,7 @@ void ExpertCache::read_over(const ReadDone& done) {
     Slot& slot = slots_state_[done.tag];
     if (!done.status) {
         slot.failed = true;
+        last_failure_ = done.status;
         if (slot.pins > 0 && status_) status_ = done.status.error();
     }
     if (--slot.open > 0) return;
@@ -349,7 +350,7 @@ void ExpertCache::read_over(const ReadDone& done) {
         if (!slot.passing) policy_->dropped(number);
         auto& passage = passage_[static_cast<size_t>(slots_.class_of(number))];
         if (slot.passing) passage.erase(std::find(passage.begin(), passage.end(), number));
-        if (slot.pins > 0 && status_) status_ = Error{Code::io, "an expert could not be read", "Try again."};
+        if (slot.pins > 0 && status_) status_ = last_failure_;  // a slice failed while it was a guess
         empty(number);
         free_[static_cast<size_t>(slots_.class_of(number))].push_back(number);
     } else if (slot.pins > 0) {

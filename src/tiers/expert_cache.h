@@ -188,6 +188,7 @@ class ExpertCache {
     std::vector<int> arrived_;     // slots of the visit that were not handed out yet
     std::vector<ReadDone> done_;
     Status status_;
+    Status last_failure_;  // of a read, also of one that nobody waited for
     uint64_t hits_ = 0, misses_ = 0;
 };
 

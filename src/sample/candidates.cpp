@@ -9,6 +9,9 @@ namespace ft {
 void Candidates::collect(std::span<const float> logits) {
     constexpr double k_lowest = -std::numeric_limits<double>::infinity();
     list.resize(logits.size());
+    weights.reserve(logits.size());  // room for whatever the samplers keep: later tokens allocate nothing
+    order.reserve(logits.size());
+    values.reserve(logits.size());
     for (size_t i = 0; i < logits.size(); i++)
         list[i] = {std::isnan(logits[i]) ? k_lowest : static_cast<double>(logits[i]),
                    static_cast<int32_t>(i)};

@@ -67,7 +67,7 @@ std::shared_ptr<SampleScratch> make_sample_scratch();
 // while that is paused: penalties, DRY and mirostat depend on what came before.
 class Sampler {
  public:
-    // scratch: nothing for one of its own (28 bytes for each token of the vocabulary).
+    // scratch: nothing for one of its own (40 bytes for each token of the vocabulary).
     explicit Sampler(SamplerParams params, std::shared_ptr<SampleScratch> scratch = nullptr);
 
     const SamplerParams& params() const { return params_; }

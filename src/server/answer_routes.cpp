@@ -10,17 +10,6 @@ namespace ft {
 
 namespace {
 
-// The lane that the header names; an error where it is none.
-Expected<std::optional<Lane>> lane_of(const WebRequest& request) {
-    const std::string_view name = request.header("x-freetoken-lane");
-    if (name.empty()) return std::optional<Lane>();
-    if (name == "interactive") return std::optional(Lane::interactive);
-    if (name == "batch") return std::optional(Lane::batch);
-    return Error{
-        Code::invalid,
-        fmt::format("the header X-FreeToken-Lane takes interactive or batch, not {}", printable(name)), ""};
-}
-
 // The call that a body asks for; its JSON is gone afterwards.
 ParsedEndpoint call_of_body(Endpoint endpoint, Service& service, const Visit& visit) {
     const auto body = parse_json(visit.request.body);

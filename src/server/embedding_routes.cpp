@@ -1,7 +1,7 @@
 // The routes that turn texts into vectors.
+#include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
 #include "server/embeddings.h"
 #include "server/event_lines.h"
 #include "server/json_body.h"
@@ -26,10 +26,13 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
         : visit_(std::move(visit)),
           service_(service),
           call_(std::move(call)),
-          vectors_(call_.requests.size()) {}
+          lane_(call_.requests.front().lane),
+          vectors_(call_.requests.size()),
+          records_(call_.requests.size()) {}
 
     void start() {
-        visit_.responder->on_gone([self = shared_from_this()] { self->give_up({}); });
+        visit_.responder->on_gone(
+            [self = shared_from_this()] { self->give_up({.status = k_client_gone, .message = ""}); });
         for (size_t i = 0; i < k_texts_at_once; i++) submit_next();
     }
 
@@ -43,9 +46,14 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
         }
         void on_end(const ChoiceEnd& end) override {
             if (end.error) call_->give_up(api_error(*end.error));
-            else if (end.reason == FinishReason::cancelled) call_->give_up({});
+            else if (end.reason == FinishReason::cancelled)
+                call_->give_up(
+                    {.status = 503, .message = "the answer was cancelled.", .type = "server_error"});
         }
-        void on_done(const RequestRecord&) override { call_->text_done(); }
+        void on_done(const RequestRecord& record) override {
+            call_->records_[number_] = record;
+            call_->text_done();
+        }
 
      private:
         const std::shared_ptr<LiveEmbedding> call_;
@@ -76,28 +84,49 @@ class LiveEmbedding : public std::enable_shared_from_this<LiveEmbedding> {
         }
         if (!last) return submit_next();
         visit_.responder->run([self = shared_from_this()] {
+            const RequestRecord record = embedding_record(self->records_, now_seconds() - self->start_);
             answer_large(self->visit_, json_line(embedding_body(self->call_, self->vectors_,
-                                                                self->service_.options().info.name,
-                                                                now_seconds() - self->start_)));
-            log("request", "{} {}: {} texts, {} tokens, {:.1f} ms in all, queue included", self->visit_.id,
-                self->visit_.request.path, self->vectors_.size(), self->call_.n_tokens,
-                (now_seconds() - self->start_) * 1e3);
+                                                                self->service_.options().info.name, record)));
+            self->note(200, "stop", record);
         });
     }
 
     // No message: nobody is there to read it.
     void give_up(const ApiError& error) {
-        const std::lock_guard lock(mutex_);
-        if (std::exchange(over_, true)) return;
-        for (const RequestId id : ids_) service_.engine().cancel(id);
+        {
+            const std::lock_guard lock(mutex_);
+            if (std::exchange(over_, true)) return;
+            for (const RequestId id : ids_) service_.engine().cancel(id);
+        }
         if (!error.message.empty()) refuse(visit_, error);
+        visit_.responder->run([self = shared_from_this(), status = error.status] {
+            RequestRecord record;
+            record.queue_ms = (now_seconds() - self->start_) * 1e3;
+            record.prompt_tokens = self->call_.n_tokens;
+            self->note(status, status == k_client_gone ? "cancelled" : "error", record);
+        });
+    }
+
+    void note(int status, const char* finish, const RequestRecord& record) {
+        service_.note({.id = visit_.id,
+                       .client_id = std::string(visit_.request.header("x-request-id")),
+                       .path = visit_.request.path,
+                       .started = started_,
+                       .lane = lane_,
+                       .stream = false,
+                       .status = status,
+                       .finish = finish,
+                       .record = record});
     }
 
     const Visit visit_;
     Service& service_;
     EmbeddingCall call_;
+    const Lane lane_;
     std::vector<std::vector<float>> vectors_;
+    std::vector<RequestRecord> records_;
     const Seconds start_ = now_seconds();
+    const int64_t started_ = std::time(nullptr);
     std::mutex mutex_;  // guards what follows
     std::vector<RequestId> ids_;
     size_t next_ = 0, n_done_ = 0;
@@ -117,9 +146,13 @@ ParsedEmbedding read_embedding(EmbeddingRoute route, Service& service, const Vis
 }
 
 void take_embedding(EmbeddingRoute route, Service& service, Visit visit) {
+    const Expected<std::optional<Lane>> lane = lane_of(visit.request);
+    if (!lane) return refuse(visit, {.message = lane.error().sentence(), .param = "X-FreeToken-Lane"});
     ParsedEmbedding parsed = read_embedding(route, service, visit);
     visit.request.body = {};
     if (!parsed.call) return refuse(visit, parsed.error);
+    if (*lane)
+        for (Request& request : parsed.call->requests) request.lane = **lane;
     const uint64_t bytes = kept_bytes(parsed.call->requests) +
                            answer_bytes(*parsed.call, service.options().info.embedding_length);
     if (const auto error = take_room(visit.request, bytes)) return refuse(visit, *error);

@@ -1,9 +1,11 @@
 #include "server/embeddings.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "server/gathered_answer.h"
 #include "server/json_fields.h"
 #include "server/model_lists.h"
 #include "text/prompt.h"
@@ -130,12 +132,20 @@ ParsedEmbedding parse_embedding(EmbeddingRoute route, const EmbeddingJson& body,
     return {std::move(call), {}};
 }
 
+RequestRecord embedding_record(std::span<const RequestRecord> records, Seconds seconds) {
+    RequestRecord all = merged(records);
+    all.prefill_ms = std::max(0.0, seconds * 1e3 - all.queue_ms);
+    all.decode_ms = 0;
+    return all;
+}
+
 EmbeddingJson embedding_body(const EmbeddingCall& call, const std::vector<std::vector<float>>& vectors,
-                             const std::string& served_name, double seconds) {
+                             const std::string& served_name, const RequestRecord& record) {
     EmbeddingJson list = EmbeddingJson::array();
     for (const std::vector<float>& vector : vectors) {
         const std::vector<float> scaled = of_length_one(vector);
-        if (call.route == EmbeddingRoute::ollama_single) return {{"embedding", scaled}};
+        if (call.route == EmbeddingRoute::ollama_single)
+            return {{"embedding", scaled}, {"timings", timings_json(record)}};
         if (call.route == EmbeddingRoute::ollama) {
             list.push_back(scaled);
             continue;
@@ -148,13 +158,15 @@ EmbeddingJson embedding_body(const EmbeddingCall& call, const std::vector<std::v
     if (call.route == EmbeddingRoute::ollama)
         return {{"model", served_name},
                 {"embeddings", std::move(list)},
-                {"total_duration", static_cast<int64_t>(seconds * 1e9)},
+                {"total_duration", static_cast<int64_t>((record.queue_ms + record.prefill_ms) * 1e6)},
                 {"load_duration", 0},
-                {"prompt_eval_count", call.n_tokens}};
+                {"prompt_eval_count", call.n_tokens},
+                {"timings", timings_json(record)}};
     return {{"object", "list"},
             {"data", std::move(list)},
             {"model", served_name},
-            {"usage", {{"prompt_tokens", call.n_tokens}, {"total_tokens", call.n_tokens}}}};
+            {"usage", {{"prompt_tokens", call.n_tokens}, {"total_tokens", call.n_tokens}}},
+            {"timings", timings_json(record)}};
 }
 
 }  // namespace ft

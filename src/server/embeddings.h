@@ -5,9 +5,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "server/api_error.h"
 #include "server/openai_request.h"
 
@@ -29,10 +31,14 @@ struct ParsedEmbedding {
 ParsedEmbedding parse_embedding(EmbeddingRoute route, const nlohmann::ordered_json& body,
                                 const ServedModel& model, int64_t n_embd, const std::string& served_name);
 
-// vectors: one for each request, as the engine gives them. seconds: that it took.
+// The figures of a call from those of its texts, of which not all were with the engine at once. seconds: that
+// all of it took.
+RequestRecord embedding_record(std::span<const RequestRecord> records, Seconds seconds);
+
+// vectors: one for each request, as the engine gives them.
 nlohmann::ordered_json embedding_body(const EmbeddingCall& call,
                                       const std::vector<std::vector<float>>& vectors,
-                                      const std::string& served_name, double seconds);
+                                      const std::string& served_name, const RequestRecord& record);
 
 constexpr size_t k_most_texts = 2048;  // of one call
 

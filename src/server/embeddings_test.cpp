@@ -74,16 +74,28 @@ TEST_F(EmbeddingsTest, OllamaCutsLongTextsAndKnowsNames) {
 
 TEST_F(EmbeddingsTest, VectorsHaveLengthOne) {
     const EmbeddingCall call{.route = EmbeddingRoute::openai, .n_tokens = 3};
-    const Body body = embedding_body(call, {{3, 4, 0, 0}}, "local", 0.5);
+    // two texts, one after the other
+    RequestRecord first, second;
+    first.queue_ms = 100;
+    second.queue_ms = 300;
+    first.prompt_tokens = 1;
+    second.prompt_tokens = 2;
+    const RequestRecord record = embedding_record(std::vector{first, second}, 0.5);
+    EXPECT_EQ(record.queue_ms, 100);
+    EXPECT_EQ(record.prefill_ms, 400);
+    const Body body = embedding_body(call, {{3, 4, 0, 0}}, "local", record);
     EXPECT_EQ(body["data"][0]["embedding"], Body::parse("[0.6000000238418579, 0.800000011920929, 0.0, 0.0]"));
     EXPECT_EQ(body["usage"]["total_tokens"], 3);
     EmbeddingCall packed = call;
     packed.base64 = true;
-    EXPECT_EQ(embedding_body(packed, {{1, 0}}, "local", 0)["data"][0]["embedding"], "AACAPwAAAAA=");
+    EXPECT_EQ(embedding_body(packed, {{1, 0}}, "local", record)["data"][0]["embedding"], "AACAPwAAAAA=");
     EmbeddingCall single{.route = EmbeddingRoute::ollama_single};
-    EXPECT_TRUE(embedding_body(single, {{1, 0}}, "local", 0).contains("embedding"));
+    EXPECT_TRUE(embedding_body(single, {{1, 0}}, "local", record).contains("embedding"));
     EmbeddingCall ollama{.route = EmbeddingRoute::ollama};
-    EXPECT_EQ(embedding_body(ollama, {{1, 0}, {0, 1}}, "local", 0)["embeddings"].size(), 2u);
+    const Body two = embedding_body(ollama, {{1, 0}, {0, 1}}, "local", record);
+    EXPECT_EQ(two["embeddings"].size(), 2u);
+    EXPECT_EQ(two["total_duration"], 500'000'000);
+    for (const Body& any : {body, two}) EXPECT_EQ(any["timings"]["prompt_n"], 3);
 }
 
 }  // namespace

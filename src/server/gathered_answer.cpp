@@ -51,6 +51,8 @@ RequestRecord merged(std::span<const RequestRecord> records) {
         all.expert_hits += record.expert_hits;
         all.expert_misses += record.expert_misses;
         all.expert_bytes += record.expert_bytes;
+        all.expert_wait_ms += record.expert_wait_ms;
+        all.expert_worst_ms = std::max(all.expert_worst_ms, record.expert_worst_ms);
         all.parked += record.parked;
         all.dropped_tokens += record.dropped_tokens;
         all.forgotten_tokens += record.forgotten_tokens;

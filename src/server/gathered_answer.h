@@ -28,7 +28,8 @@ std::vector<GatheredChoice> gather(size_t n_choices, std::span<const AnswerPiece
 // The arguments of a call as an object. What a model wrote instead of one stands in its member "value".
 nlohmann::ordered_json parsed_arguments(const std::string& arguments);
 
-// The figures of several requests as those of one: counts are added, times are those of the whole.
+// The figures of several requests as those of one: counts are added, times are those of the whole, and the
+// longest wait is the longest of all.
 RequestRecord merged(std::span<const RequestRecord> records);
 
 // Whether kv_cache.auto_evict took something: turns of a chat, or tokens that the answer went on beyond.

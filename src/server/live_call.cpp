@@ -8,19 +8,7 @@ namespace ft {
 
 namespace {
 
-constexpr int k_client_gone = 499;  // what nginx writes into its logs; nobody is sent it
 constexpr std::string_view k_event_stream = "text/event-stream";
-
-// Of all requests of a call: counts are added, and the longest wait is the longest of all.
-RequestRecord record_of(std::span<const RequestRecord> records) {
-    RequestRecord all = merged(records);
-    all.expert_wait_ms = all.expert_worst_ms = 0;
-    for (const RequestRecord& record : records) {
-        all.expert_wait_ms += record.expert_wait_ms;
-        all.expert_worst_ms = std::max(all.expert_worst_ms, record.expert_worst_ms);
-    }
-    return all;
-}
 
 }  // namespace
 
@@ -244,7 +232,7 @@ void LiveCall::conclude() {
                      .stream = stream_,
                      .status = status_,
                      .finish = "stop",
-                     .record = record_of(records_)};
+                     .record = merged(records_)};
     if (status_ == k_client_gone) note.finish = "cancelled";
     else if (status_ != 200) note.finish = "error";
     else if (n_expected_ > 0) note.finish = finish_name(note.record.finish);

@@ -9,6 +9,8 @@
 
 namespace ft {
 
+constexpr int k_client_gone = 499;  // what nginx writes into its logs; nobody is sent it
+
 struct RequestNote {
     std::string id = {};
     std::string client_id = {};  // x-request-id; "": none
@@ -16,7 +18,7 @@ struct RequestNote {
     int64_t started = 0;         // seconds since 1970
     Lane lane = Lane::interactive;
     bool stream = false;
-    int status = 200;           // of HTTP; 499: the client went before the answer ended
+    int status = 200;           // of HTTP; k_client_gone: the client went before the answer ended
     std::string finish = {};    // "stop", "length", "cancelled", "error"
     RequestRecord record = {};  // of all its prompts
 };

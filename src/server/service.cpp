@@ -212,10 +212,14 @@ void Service::go(Visit visit, EndpointCall call) {
     live->start();
 }
 
-void Service::over(const std::shared_ptr<LiveCall>& call, const RequestNote& note) {
+void Service::note(const RequestNote& note) {
     metrics_.observe(note);
     log_line("request", log_text(note));
     ring_.add(note);
+}
+
+void Service::over(const std::shared_ptr<LiveCall>& call, const RequestNote& note) {
+    this->note(note);
     const std::lock_guard lock(mutex_);
     calls_.erase(call);
 }

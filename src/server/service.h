@@ -63,6 +63,8 @@ class Service {
     // throws is answered with 500.
     void work(Visit visit, std::function<void(Visit)> job);
     void go(Visit visit, EndpointCall call);
+    // Of an answer that is over: into the metrics, the log and the ring. On the connections' thread.
+    void note(const RequestNote& note);
     // Why so many requests cannot be queued now; nothing where they can. Whoever was let in before the server
     // was told to stop is still served.
     std::optional<ApiError> crowded(size_t n_requests);

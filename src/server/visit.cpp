@@ -33,6 +33,16 @@ void answer_large(const Visit& visit, std::string json) {
 
 void refuse(const Visit& visit, const ApiError& error) { answer(visit, refusal(visit.dialect, error)); }
 
+Expected<std::optional<Lane>> lane_of(const WebRequest& request) {
+    const std::string_view name = request.header("x-freetoken-lane");
+    if (name.empty()) return std::optional<Lane>();
+    if (name == "interactive") return std::optional(Lane::interactive);
+    if (name == "batch") return std::optional(Lane::batch);
+    return Error{
+        Code::invalid,
+        fmt::format("the header X-FreeToken-Lane takes interactive or batch, not {}", printable(name)), ""};
+}
+
 WebReply refusal(Dialect dialect, const ApiError& error) {
     WebReply reply{.status = error.status, .body = error_body(dialect, error)};
     if (error.status == 401) reply.headers.push_back({"WWW-Authenticate", "Bearer"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Visit {
     std::string id = {};                   // letters and digits that no other has
     std::shared_ptr<void> under_way = {};  // while it lives, a server that stops waits for it
 };
+
+// The lane that the header X-FreeToken-Lane names; an error where it is none.
+Expected<std::optional<Lane>> lane_of(const WebRequest& request);
 
 // The reply with the headers of the visit.
 WebReply dressed(const Visit& visit, WebReply reply);

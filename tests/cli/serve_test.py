@@ -137,6 +137,12 @@ class Answers(harness.Case):
         ollama = self.server.post("/api/embed", {"model": "local-moe", "input": "a b c"}).json()
         self.assertEqual(ollama["embeddings"][0], vectors[0])
         self.assertEqual(self.server.post("/v1/embeddings", {}).status, 400)
+        lane = {"X-FreeToken-Lane": "batch", "X-Request-Id": "vectors"}
+        body = self.server.post("/v1/embeddings", {"input": ["a b c", "d"]}, headers=lane).json()
+        self.assertEqual(body["timings"]["prompt_n"], body["usage"]["prompt_tokens"])
+        row = self.server.get("/v1/requests").json()["requests"][-1]
+        self.assertEqual((row["path"], row["lane"], row["x_request_id"], row["status"]), ("/v1/embeddings", "batch", "vectors", 200))
+        self.assertEqual(row["prompt_tokens"], body["usage"]["prompt_tokens"])
 
     def test_lists_of_models(self):
         self.assertEqual(self.server.get("/v1/models").json()["data"][0]["id"], "local-moe")

@@ -88,13 +88,11 @@ Next load(const ChatHooks& hooks, const std::string& path) {
 
 constexpr ChatCommand k_commands[] = {
     {"/help", "", "this list", &show_help},
-    {"/system", "[TEXT]", "sets what the model is told before the conversation, or shows it", &change_system},
-    {"/set", "[NAME VALUE]",
-     "changes how answers are drawn: temperature, seed, max_tokens, think …; alone shows all",
-     &change_settings},
+    {"/system", "[TEXT]", "sets what the model is told beforehand, or shows it", &change_system},
+    {"/set", "[NAME VALUE]", "changes temperature, seed, max_tokens …; alone shows all", &change_settings},
     {"/reset", "", "forgets the conversation so far", &reset},
-    {"/stats", "", "figures of the last answer, the seed, the room left in the context", &show_stats},
-    {"/save", "PATH", "writes the conversation to a file, with what the model remembers of it", &save},
+    {"/stats", "", "figures of the last answer, seed, room left in the context", &show_stats},
+    {"/save", "PATH", "writes the conversation to a file, with what was computed", &save},
     {"/load", "PATH", "goes on with a saved conversation, exactly where it stood", &load},
     {"/exit", "", "ends the chat, as Ctrl-D does",
      [](const ChatHooks&, const std::string&) { return Next::leave; }},
@@ -104,8 +102,8 @@ Next show_help(const ChatHooks& hooks, const std::string&) {
     for (const ChatCommand& command : k_commands)
         hooks.say(
             fmt::format("  {:<18} {}", fmt::format("{} {}", command.name, command.argument), command.help));
-    hooks.say("  Ctrl-C stops an answer. Several lines make one message where a line ends with \\, or");
-    hooks.say("  between \"\"\" and \"\"\"; what is pasted is one message too.");
+    hooks.say("  Ctrl-C stops an answer. A line that ends with \\ goes on in the next one; lines");
+    hooks.say("  between \"\"\" and \"\"\" are one message, and so is what is pasted.");
     return Next::go_on;
 }
 

@@ -57,6 +57,13 @@ TEST(ChatLoop, LinesGoToTheModelAndCommandsDoNot) {
         EXPECT_NE(typed.said.find(word), std::string::npos) << word;
 }
 
+TEST(ChatLoop, HelpFitsATerminal) {
+    Typed typed = Typed::of({"/help"});
+    ASSERT_TRUE(typed.run());
+    for (size_t at = 0, end = 0; (end = typed.said.find('\n', at)) != std::string::npos; at = end + 1)
+        EXPECT_LE(end - at, 81u) << typed.said.substr(at, end - at);  // bytes: one letter has three
+}
+
 TEST(ChatLoop, SavesAndLoadsWhereItIsTold) {
     Typed typed = Typed::of({"/save a file", "/load b", "/save", "/load"});
     ASSERT_TRUE(typed.run());

@@ -56,8 +56,13 @@ class Terminal:
         return False
 
     def ready(self):
-        """Reads until the chat waits for a line."""
-        return self.wait_for(r"(?:^|[\r\n])> $")
+        """Reads until the chat waits for a line: its prompt is shown just before single keys are handed out."""
+        end = time.monotonic() + 60
+        while self.wait_for(r"(?:^|[\r\n])> $") and time.monotonic() < end:
+            if not termios.tcgetattr(self.master)[3] & termios.ICANON:
+                return True
+            self.read(0.01)
+        return False
 
     def settle(self, seconds=0.7):
         while self.read(seconds):
@@ -140,7 +145,7 @@ class Chat(harness.Case):
     def test_ctrl_c_stops_the_answer_and_keeps_the_chat(self):
         t = self.start("--temp", 1.8)
         t.send("Tell me a long story about everything.\n")
-        t.settle(0.05)
+        self.assertTrue(t.wait_for(r"everything\.\s+\w"), t.text())  # the answer has begun
         os.killpg(t.child.pid, signal.SIGINT)
         self.assertTrue(t.ready(), t.text())
         self.assertIsNone(t.child.poll(), t.text())

@@ -8,8 +8,8 @@
 namespace {
 
 ft::EndpointCall make_call(const ft::SmallModel& model, ft::Endpoint endpoint) {
-    ft::ParsedEndpoint parsed =
-        model.parse(endpoint, R"({"model": "local-moe", "messages": [{"role": "user", "content": "a"}], "tools": [{"type":
+    ft::ParsedEndpoint parsed = model.parse(
+        endpoint, R"({"model": "local-moe", "messages": [{"role": "user", "content": "a"}], "tools": [{"type":
         "function", "name": "f", "function": {"name": "f", "parameters": {"type": "object", "properties": {"n": {"type":
         ["integer", "null"]}, "o": {"type": "object"}}}}}], "input": "a"})");
     ft::check(parsed.call.has_value(), "the request is read");

@@ -1,5 +1,5 @@
-// Any bytes as the body of a request of each route that reads one: the end is a call whose numbers are in their
-// ranges, or an error that each dialect can say.
+// Any bytes as the body of a request of each route that reads one: the end is a call whose numbers are in
+// their ranges, or an error that each dialect can say.
 #include <nlohmann/json.hpp>
 
 #include "server/embeddings.h"
@@ -13,7 +13,8 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t k_n_ctx = 4096;
 
 constexpr const char* k_template =
-    "{% for t in tools or [] %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
+    "{% for t in tools or [] %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.role }}:{{ m.content "
+    "}}\n"
     "{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}";
 
 void check_request(const ft::Request& request) {
@@ -44,7 +45,7 @@ void read_embedding(ft::EmbeddingRoute route, const Json& body, const ft::Served
               "there are texts, and not too many");
     for (const ft::Request& request : parsed.call->requests) check_request(request);
     const std::vector<std::vector<float>> vectors(parsed.call->requests.size(), {1, 0, 0, 0});
-    ft::check(!ft::embedding_body(*parsed.call, vectors, "m", 0).empty(), "there is an answer");
+    ft::check(!ft::embedding_body(*parsed.call, vectors, "m", {}).empty(), "there is an answer");
 }
 
 void read_text(ft::TextRoute route, const Json& body, const ft::ServedModel& model) {

@@ -191,7 +191,8 @@ Status read_sequence(const std::string& path, uint64_t model, const PagePool& po
     std::vector<std::byte> before(header->body_begin());
     if (Status s = take(before); !s) return s;
     std::vector<uint8_t> held(header->n_block());
-    std::memcpy(held.data(), before.data() + before.size() - held.size(), held.size());
+    std::transform(before.end() - static_cast<std::ptrdiff_t>(held.size()), before.end(), held.begin(),
+                   [](std::byte b) { return std::to_integer<uint8_t>(b); });
     if (static_cast<uint64_t>(std::ranges::count(held, 1)) != header->n_page)
         return damaged(path, fmt::format("it does not list {} pages", header->n_page));
     if (!memory.kv.restore(held))

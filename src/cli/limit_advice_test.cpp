@@ -67,9 +67,10 @@ TEST(LiveStats, LinesNameEveryTier) {
     EXPECT_EQ(tier_line(experts),
               "90 of 100 experts in RAM (90.0 %), 10 from the drive; 5.00 GB read at 1.00 GB/s, 1.0 s waited "
               "for it");
-    EXPECT_THAT(live_line(20, 2, &experts),
+    EXPECT_THAT(live_line(21, 2, &experts),
                 HasSubstr("10.0 tok/s; experts 90 % in RAM, 10 % from the drive"));
-    EXPECT_THAT(live_line(20, 2, nullptr), HasSubstr("all experts in RAM"));
+    EXPECT_EQ(live_line(21, 2, nullptr), "21 tokens, 10.0 tok/s; all experts in RAM");
+    EXPECT_EQ(live_line(1, 1e-6, nullptr), "1 token; all experts in RAM") << "one token has no rate";
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ constexpr int k_fewest_rows = 4;
 }  // namespace
 
 std::string live_line(int64_t tokens, double seconds, const CacheStats* experts) {
-    std::string line = fmt::format("{} tokens, {:.1f} tok/s", tokens,
-                                   seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0);
+    std::string line = tokens == 1 ? "1 token" : fmt::format("{} tokens", tokens);
+    if (tokens > 1 && seconds > 0)
+        line += fmt::format(", {:.1f} tok/s", static_cast<double>(tokens - 1) / seconds);
     if (experts == nullptr) return line + "; all experts in RAM";
     const double hits = 100 * experts->hit_rate();
     return line + fmt::format(

@@ -10,7 +10,7 @@
 namespace ft::cli {
 
 // "9.8 tok/s; experts 88 % in RAM, 12 % from the drive; 6.50 GB read at 1.1 GB/s; 0.9 s waited for it"
-// tokens: of the answer so far. Without `experts` all are in RAM.
+// tokens: of the answer so far; seconds: since the first of them. Without `experts` all are in RAM.
 std::string live_line(int64_t tokens, double seconds, const CacheStats* experts);
 // The counts by tier: "18066 of 20480 experts in RAM (88.2 %), 2414 from the drive; …"
 std::string tier_line(const CacheStats& experts);

@@ -16,6 +16,7 @@ static_assert(std::endian::native == std::endian::little,
 constexpr uint64_t k_kib = 1024;
 constexpr uint64_t k_mib = 1024 * k_kib;
 constexpr uint64_t k_gib = 1024 * k_mib;
+constexpr double mib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_mib); }
 constexpr double gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_gib); }
 
 // Blocks of quantised types have odd sizes, so no field of them is aligned.

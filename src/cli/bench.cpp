@@ -162,7 +162,6 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
 
 void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
     const Timings& t = r.timings;
-    const auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / k_mib; };
     const Resident now = resident_now();
     if (flags.json) {
         nlohmann::ordered_json timings = to_json(t);
@@ -186,9 +185,8 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
         write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n",
                               t.predicted_n, t.predicted_per_second(), t.read_gb_per_second()));
     write_out(
-        fmt::format("load {:.0f} ms, peak memory {:.0f} MiB (now {:.0f}, and {:.0f} of mapped files), {} "
-                    "threads, {}, logits "
-                    "{:016x}\n",
+        fmt::format("load {:.0f} ms, peak memory {:.0f} MiB (now {:.0f}, and {:.0f} of mapped files), "
+                    "{} threads, {}, logits {:016x}\n",
                     t.load_ms, mib(peak_memory_bytes()), mib(now.anonymous), mib(now.mapped),
                     engine.threads(), engine.kernels_name(), r.hash));
     if (t.experts)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "config/nearest_name.h"
 
 namespace ft::cli {
@@ -15,11 +16,8 @@ constexpr std::pair<std::string_view, std::string_view> k_words_of_ollama[] = {
 // "--top-p", "top-p" and "TOP_P" are "top_p".
 std::string plain_name(std::string_view text) {
     while (text.starts_with('-')) text.remove_prefix(1);
-    std::string name(text);
-    for (char& c : name) {
-        if (c == '-') c = '_';
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
+    std::string name = ascii_lower(text);
+    std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
 

@@ -13,14 +13,12 @@ namespace ft::cli {
 namespace {
 
 Check file_check(const Gguf& file, const Summary& summary) {
-    uint64_t bytes = 0;
-    for (const Gguf::Part& part : file.parts()) bytes += part.size_bytes;
-    Check check{
-        .name = "gguf",
-        .state = State::ok,
-        .value = fmt::format("version {}, {}, {:.2f} GiB", file.parts().front().version,
-                             summary.quantisation.empty() ? "no weights" : summary.quantisation, gib(bytes)),
-        .advice = ""};
+    Check check{.name = "gguf",
+                .state = State::ok,
+                .value = fmt::format("version {}, {}, {:.2f} GiB", file.parts().front().version,
+                                     summary.quantisation.empty() ? "no weights" : summary.quantisation,
+                                     gib(file.file_bytes())),
+                .advice = ""};
     if (file.missing_bytes() > 0) {
         check.state = State::problem;
         check.advice = fmt::format("{} bytes are missing: download the file again.", file.missing_bytes());

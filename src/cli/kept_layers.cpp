@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/ascii.h"
 #include "gguf/gguf.h"
 #include "gguf/quantisation.h"
 #include "gguf/roles.h"
@@ -38,13 +39,6 @@ bool is_wide(uint32_t type) {
     return !known || 8 * known->block_bytes >= 16 * known->block_values;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-    const auto same = [](char x, char y) {
-        return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-    };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
-}
-
 }  // namespace
 
 Status check_kept_layers(const Settings& settings) {
@@ -61,7 +55,7 @@ std::vector<FileNote> file_notes(const Settings& settings, const Gguf& file, con
     std::vector<FileNote> notes;
     const std::string name = std::filesystem::path(path).filename().string();
     const std::string quantisation = quantisation_name(file);
-    if (settings.has("model.quant") && !same_name(settings.text("model.quant"), quantisation))
+    if (settings.has("model.quant") && !same_in_any_case(settings.text("model.quant"), quantisation))
         notes.push_back({true, fmt::format("model.quant is {}, but {} is {}",
                                            printable(settings.text("model.quant")), name, quantisation)});
     const std::vector<TensorInfo>& tensors = file.tensors();

@@ -52,8 +52,6 @@ LoadOptions load_options(const ModelChoice& choice) {
 
 namespace {
 
-constexpr Seconds k_silence = 2;  // a shorter load says nothing
-
 // One file for the process, from its first model on.
 void keep_status(const Engine& engine, const std::string& path,
                  std::shared_ptr<const EngineActivity> activity) {
@@ -74,7 +72,7 @@ void keep_status(const Engine& engine, const std::string& path,
 }  // namespace
 
 std::string LoadNotice::line(uint64_t done, uint64_t total, Seconds spent) {
-    if (is_told_ || spent < k_silence || done >= total) return "";
+    if (is_told_ || spent < k_unnoticed_load || done >= total) return "";
     is_told_ = true;
     return fmt::format("{}: {:.2f} of {:.2f} GiB are read{}", file_, gib(done), gib(total),
                        time_left(spent, done, total));

@@ -19,6 +19,8 @@ LoadOptions load_options(const ModelChoice& choice);
 // has. threads, ram_budget: 0 where nothing was asked for.
 std::vector<std::string> machine_notes(int threads, uint64_t ram_budget, int cores, uint64_t ram_total);
 
+constexpr Seconds k_unnoticed_load = 2;  // nothing is said of a shorter load
+
 // What is said of a load that takes long where no bar can be drawn: one line, so that nobody takes the
 // program for dead.
 class LoadNotice {

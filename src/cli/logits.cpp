@@ -137,8 +137,7 @@ Action define_logits(CLI::App& app) {
                  "reference backend: weights dequantised to f32, f32 activations and KV");
     app.get_option("--ctx")->description(
         "tokens that the context has room for (default: the smaller of the model's and 8192, or the number "
-        "of "
-        "ids where that is larger)");
+        "of ids where that is larger)");
     return [=] {
         return with_model(*model_flags,
                           [&](const ModelChoice& model) { return write_logits(model, *flags); });

@@ -14,9 +14,9 @@ struct Modelfile {
     std::vector<std::string> notes;  // what has no meaning here, a sentence each
 };
 
-// path: names the file in errors; a FROM that is the path of a file is so to its folder, another is a name of
-// `freetoken list`, which is not looked up here. Errors name the line: an
-// instruction or parameter that is not known, a TEMPLATE (its language is Go's), an ADAPTER.
+// path: names the file in errors; a FROM that is the path of a file is relative to its folder, another is
+// a name of `freetoken list`, which is not looked up here. Errors name the line: an instruction or parameter
+// that is not known, a TEMPLATE (its language is Go's), an ADAPTER.
 Expected<Modelfile> parse_modelfile(std::string_view text, const std::string& path);
 
 Expected<Modelfile> read_modelfile(const std::string& path);

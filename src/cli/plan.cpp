@@ -1,7 +1,6 @@
 // freetoken plan: where every byte of a model would go on this machine, before anything of it is read
 // (docs/verify.md).
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -105,7 +104,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     PlanReport report;
     const int threads = thread_count(model.settings);
     report.shape = model_shape(*file, **bound, kv_options(model.settings).types, **kernels, threads);
-    for (const Gguf::Part& part : file->parts()) report.file_bytes += part.size_bytes;
+    report.file_bytes = file->file_bytes();
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
     const PlanSettings settings = plan_settings(model);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "base/read_text.h"
 #include "base/system_error.h"
@@ -105,7 +106,7 @@ bool all_are_there(const PullOffer& offer) {
 // A path as it may stand in a YAML file: in quotes where it would be read as something else.
 std::string pasted_path(const std::string& path) {
     const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+        return is_ascii_letter(c) || is_ascii_digit(c) ||
                std::string_view("/._-+@").find(c) != std::string_view::npos;
     });
     return plain ? path : yaml_text(path, Kind::path);

@@ -55,8 +55,8 @@ std::vector<std::string> remote_warnings(const RemoteModel& model) {
     if (model.dense)
         warnings.push_back(
             "this model is dense: every token needs all of its weights, so that nothing is gained from "
-            "experts on the "
-            "drive. A mixture of experts of the same size (A3B in its name, say) is many times as fast.");
+            "experts on the drive. A mixture of experts of the same size (A3B in its name, say) is many "
+            "times as fast.");
     if (std::string note = low_quantisation_note(model.quantisation); !note.empty())
         warnings.push_back(std::move(note));
     return warnings;

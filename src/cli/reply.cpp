@@ -1,13 +1,12 @@
 #include "cli/reply.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/limit_advice.h"
 #include "cli/live_stats.h"
+#include "cli/load_engine.h"
 #include "cli/progress_bar.h"
 #include "cli/standard_output.h"
 #include "device/cpu.h"
@@ -16,12 +15,6 @@
 #include "text/answer_text.h"
 
 namespace ft::cli {
-
-namespace {
-
-constexpr double k_long_load_ms = 2000;  // as long as a load may take before load_engine() says something
-
-}  // namespace
 
 Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style) {
     const ForeignCpu watch;
@@ -43,9 +36,7 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
     if (bar->on_terminal())
         request.on_prompt = [&](uint64_t done, uint64_t total) { bar->update(done, total); };
     model.sequence->keep_prefix_of(prompt.ids);
-    const auto is_end = [&](int32_t id) {
-        return std::find(model.end_ids.begin(), model.end_ids.end(), id) != model.end_ids.end();
-    };
+    const auto is_end = [&](int32_t id) { return model.is_end(id); };
     LiveStats live(style.figures == Figures::live);
     int64_t n_emitted = 0;
     Seconds first = 0;
@@ -90,7 +81,7 @@ std::string statistics_line(const Timings& t) {
 }
 
 std::string loading_text(double load_ms) {
-    return load_ms < k_long_load_ms ? "" : fmt::format("; loaded in {:.1f} s", load_ms / 1e3);
+    return load_ms < 1e3 * k_unnoticed_load ? "" : fmt::format("; loaded in {:.1f} s", load_ms / 1e3);
 }
 
 void log_statistics(RunModel& model, const Reply& reply, Figures figures) {

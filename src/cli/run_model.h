@@ -2,6 +2,7 @@
 // the weights.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ struct RunModel {
     std::unique_ptr<LiveSequence> sequence;
     std::string limit = {};     // the resource that the last advice was about
     bool load_is_told = false;  // how long loading took
+
+    bool is_end(int32_t id) const { return std::find(end_ids.begin(), end_ids.end(), id) != end_ids.end(); }
 };
 
 // Called with everything but engine and sequence, before the weights are read: for what can be refused by

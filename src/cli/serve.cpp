@@ -1,4 +1,6 @@
 // freetoken serve: a model over HTTP until it is told to stop (docs/api.md).
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <atomic>

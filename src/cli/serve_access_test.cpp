@@ -3,20 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "cli/settings_for_test.h"
 
 namespace ft::cli {
 namespace {
 
-Settings said(const std::vector<std::string>& assignments) {
-    Sources sources;
-    sources.assignments = assignments;
-    auto settings = load_settings(sources);
-    EXPECT_TRUE(settings) << (settings ? "" : settings.error().sentence());
-    return settings ? std::move(*settings) : Settings();
-}
-
 std::string outcome(const std::vector<std::string>& assignments) {
-    const auto alone = serves_this_machine_alone(said(assignments));
+    const auto alone = serves_this_machine_alone(settings_with(assignments));
     if (!alone) return alone.error().what;
     return *alone ? "alone" : "others";
 }
@@ -45,11 +38,12 @@ TEST(ServeAccess, OriginsAreOrigins) {
 }
 
 TEST(ServeAccess, TheRoomForRequestsFollowsTheMemory) {
-    EXPECT_EQ(request_room(said({}), 64 * k_gib), 256 * k_mib);
-    EXPECT_EQ(request_room(said({}), 2 * k_gib), 64 * k_mib);
-    EXPECT_EQ(request_room(said({}), 100 * k_mib), 16 * k_mib);
-    EXPECT_EQ(request_room(said({"memory.ram_budget=1"}), 64 * k_gib), 32 * k_mib);
-    EXPECT_EQ(request_room(said({"memory.ram_budget=1", "server.requests_mib=7"}), 64 * k_gib), 7 * k_mib);
+    EXPECT_EQ(request_room(settings_with({}), 64 * k_gib), 256 * k_mib);
+    EXPECT_EQ(request_room(settings_with({}), 2 * k_gib), 64 * k_mib);
+    EXPECT_EQ(request_room(settings_with({}), 100 * k_mib), 16 * k_mib);
+    EXPECT_EQ(request_room(settings_with({"memory.ram_budget=1"}), 64 * k_gib), 32 * k_mib);
+    EXPECT_EQ(request_room(settings_with({"memory.ram_budget=1", "server.requests_mib=7"}), 64 * k_gib),
+              7 * k_mib);
 }
 
 }  // namespace

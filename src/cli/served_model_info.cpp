@@ -43,12 +43,6 @@ Expected<std::string> model_digest(const Gguf& file) {
     return digest.hex();
 }
 
-int64_t bytes_of_files(const Gguf& file) {
-    uint64_t bytes = 0;
-    for (const Gguf::Part& part : file.parts()) bytes += part.size_bytes;
-    return static_cast<int64_t>(bytes);
-}
-
 }  // namespace
 
 std::string served_name(const Settings& settings, const std::string& path) {
@@ -67,7 +61,7 @@ Expected<ServedModelInfo> served_model_info(std::string name, const std::string&
     return ServedModelInfo{.name = std::move(name),
                            .created = modified(path),
                            .digest = std::move(*digest),
-                           .bytes = bytes_of_files(*file),
+                           .bytes = static_cast<int64_t>(file->file_bytes()),
                            .parameters = static_cast<int64_t>(summary.total_parameters),
                            .quantisation = summary.quantisation,
                            .architecture = summary.architecture,

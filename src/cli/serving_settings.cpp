@@ -124,8 +124,7 @@ std::vector<std::string> serving_notes(const Settings& settings) {
     if (settings.given("kv_cache.sink_tokens") && kv.sliding_window == 0 && !kv.auto_evict)
         notes.push_back(
             "kv_cache.sink_tokens changes nothing without kv_cache.sliding_window or kv_cache.auto_evict: "
-            "all "
-            "tokens stay in sight.");
+            "all tokens stay in sight.");
     if (!kv.park_dir.empty() && !kv.overcommit)
         notes.push_back(
             "kv_cache.park_dir changes nothing without kv_cache.overcommit: no sequence is ever parked.");

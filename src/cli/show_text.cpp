@@ -30,13 +30,11 @@ void add_line(std::string& out, std::string_view label, std::string_view text) {
 }
 
 void add_head(std::string& out, const Gguf& gguf, const Summary& summary) {
-    uint64_t bytes = 0;
-    for (const Gguf::Part& part : gguf.parts()) bytes += part.size_bytes;
     const size_t n_parts = gguf.parts().size();
     const std::string path = path_text(gguf.path());
     out += summary.name.empty() ? path + "\n" : printable(summary.name) + "\n" + path + "\n";
-    out += fmt::format("GGUF version {}, {}{}\n\n", gguf.parts().front().version, size_text(bytes),
-                       n_parts > 1 ? fmt::format(" in {} parts", n_parts) : "");
+    out += fmt::format("GGUF version {}, {}{}\n\n", gguf.parts().front().version,
+                       size_text(gguf.file_bytes()), n_parts > 1 ? fmt::format(" in {} parts", n_parts) : "");
 }
 
 void add_model(std::string& out, const Summary& summary) {

@@ -40,10 +40,8 @@ std::string simulation_table(const Simulation& s) {
         "one token asks for {} experts{}; {} tokens of the prompt fill the cache, {} of the answer are "
         "counted\n\n",
         printable(s.model), s.n_layers, s.n_experts, s.top_k, s.demand_slots,
-        s.demand_bytes
-            ? fmt::format(", {:.1f} MiB", static_cast<double>(s.demand_bytes) / static_cast<double>(k_mib))
-            : "",
-        s.n_prompt, s.n_tokens - s.n_prompt);
+        s.demand_bytes ? fmt::format(", {:.1f} MiB", mib(s.demand_bytes)) : "", s.n_prompt,
+        s.n_tokens - s.n_prompt);
     add_table(text, s, "hits, % of uses", &ReplayCounts::hit_rate);
     add_table(text, s, "\nexperts put into the cache, % of uses", &ReplayCounts::insertion_rate);
     text += '\n';

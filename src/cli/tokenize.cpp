@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/ascii.h"
 #include "cli/json_lines.h"
 #include "cli/model_argument.h"
 #include "gguf/gguf.h"
@@ -15,15 +16,9 @@ namespace {
 using nlohmann::ordered_json;
 
 Expected<std::string> bytes_of_hex(const std::string& hex) {
-    const auto digit = [](char c) {
-        return c >= '0' && c <= '9'   ? c - '0'
-               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-               : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                      : -1;
-    };
     std::string bytes;
     for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-        const int high = digit(hex[i]), low = digit(hex[i + 1]);
+        const int high = hex_digit(hex[i]), low = hex_digit(hex[i + 1]);
         if (high < 0 || low < 0)
             return Error{Code::invalid, "\"hex\" holds something that is no hexadecimal digit", ""};
         bytes.push_back(static_cast<char>(high * 16 + low));

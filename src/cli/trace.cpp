@@ -3,7 +3,6 @@
 #include "tiers/trace.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -118,9 +117,7 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     request.stop = &interrupted();
     request.model = model->path;
     catch_interrupts();
-    const auto is_end = [&](int32_t id) {
-        return std::find(model->end_ids.begin(), model->end_ids.end(), id) != model->end_ids.end();
-    };
+    const auto is_end = [&](int32_t id) { return model->is_end(id); };
     const auto emit = [](int32_t) { return true; };
     const Expected<Answer> answer = generate(*model->sequence, request, is_end, emit);
     if (!answer) return answer.error();
@@ -130,8 +127,7 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     if (Status s = output->write(std::as_bytes(std::span(text))); !s) return s.error();
     if (Status s = output->commit(); !s) return s.error();
     log("trace", "{} prompt tokens, {} of the answer; one token asks for {} experts, {:.1f} MiB",
-        trace.n_prompt, trace.n_tokens - trace.n_prompt, trace.demand_slots(),
-        static_cast<double>(trace.demand_bytes()) / static_cast<double>(k_mib));
+        trace.n_prompt, trace.n_tokens - trace.n_prompt, trace.demand_slots(), mib(trace.demand_bytes()));
     if (trace.n_tokens - trace.n_prompt < k_few_trace_tokens && answer->end != AnswerEnd::interrupted)
         log("trace",
             "that is a short trace, which says little of large caches: --max-tokens {} --ignore-eos goes on "

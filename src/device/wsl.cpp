@@ -1,17 +1,13 @@
 #include "device/wsl.h"
 
-#include <algorithm>
-#include <cctype>
-
+#include "base/ascii.h"
 #include "device/cgroup.h"
 
 namespace ft {
 
 bool is_wsl(const std::string& root) {
-    std::string release = read_system_file(root + "/proc/sys/kernel/osrelease").value_or("");
-    std::transform(release.begin(), release.end(), release.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return release.find("microsoft") != std::string::npos;
+    const auto release = read_system_file(root + "/proc/sys/kernel/osrelease");
+    return release && ascii_lower(*release).find("microsoft") != std::string::npos;
 }
 
 }  // namespace ft

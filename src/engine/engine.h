@@ -77,7 +77,7 @@ struct LoadOptions {
     std::function<Status(const ModelOutline&)> before_weights;
     std::function<void(uint64_t done, uint64_t total)>
         progress;  // bytes; called from the loading thread, may be empty
-    std::function<Expected<std::unique_ptr<File>>(const std::string& path)> open_file = &File::open;
+    OpenFile open_file = &File::open;
     std::shared_ptr<EngineActivity> activity = std::make_shared<EngineActivity>();
 };
 

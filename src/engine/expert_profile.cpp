@@ -32,10 +32,9 @@ ExpertProfile::ExpertProfile(const Gguf& file, size_t n_layer, size_t n_expert)
     if (folder.empty()) return;
     std::error_code failed;
     const std::filesystem::path absolute = std::filesystem::absolute(file.path(), failed);
-    uint64_t bytes = 0;
-    for (const Gguf::Part& part : file.parts()) bytes += part.size_bytes;
-    path_ = fmt::format("{}/experts-{:016x}.bin", folder,
-                        hash_of(fmt::format("{} {} {} {}", absolute.string(), bytes, n_layer, n_expert)));
+    path_ = fmt::format(
+        "{}/experts-{:016x}.bin", folder,
+        hash_of(fmt::format("{} {} {} {}", absolute.string(), file.file_bytes(), n_layer, n_expert)));
 }
 
 std::vector<uint32_t> ExpertProfile::read() const {

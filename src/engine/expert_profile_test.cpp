@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr const char* k_profiled = "qwen3moe-32x8";
-
 // With a cache folder of its own.
 class ExpertProfileTest : public testing::Test {
  protected:
@@ -40,7 +38,7 @@ class ExpertProfileTest : public testing::Test {
         return {};
     }
     static Gguf model() {
-        auto opened = Gguf::open(golden(k_profiled));
+        auto opened = Gguf::open(golden(k_mixture));
         EXPECT_TRUE(opened);
         return std::move(*opened);
     }
@@ -80,7 +78,7 @@ TEST_F(ExpertProfileTest, OneThatIsDamagedOrOfAnotherModelIsNone) {
 }
 
 TEST_F(ExpertProfileTest, ASecondStartReadsTheHottestBeforeAnyoneAsks) {
-    LoadOptions options = streaming_options(k_profiled, 0.5);
+    LoadOptions options = streaming_options(k_mixture, 0.5);
     std::vector<float> expected;
     for (const bool second : {false, true}) {
         options.warm_start = true;

@@ -1,13 +1,12 @@
 #include "engine/parking.h"
 
-#include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "engine/sequence_file.h"
 
 namespace ft {
@@ -19,8 +18,7 @@ bool is_left_over(const std::string& name) {
     int pid = 0, end = 0;
     unsigned long long number = 0;
     if (std::sscanf(name.c_str(), "freetoken-%d-%llu.sequence%n", &pid, &number, &end) != 2) return false;
-    return end > 0 && static_cast<size_t>(end) == name.size() && pid > 0 && ::kill(pid, 0) != 0 &&
-           errno == ESRCH;
+    return end > 0 && static_cast<size_t>(end) == name.size() && pid > 0 && process_is_gone(pid);
 }
 
 }  // namespace

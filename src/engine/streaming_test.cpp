@@ -51,6 +51,14 @@ class TroubledFile final : public File {
     std::shared_ptr<Trouble> trouble_;
 };
 
+OpenFile with(std::shared_ptr<Trouble> trouble) {
+    return [trouble = std::move(trouble)](const std::string& path) -> Expected<std::unique_ptr<File>> {
+        auto file = File::open(path);
+        if (!file) return file.error();
+        return std::unique_ptr<File>(new TroubledFile(std::move(*file), trouble));
+    };
+}
+
 class EveryMixture : public testing::TestWithParam<const char*> {
  protected:
     void SetUp() override {
@@ -107,22 +115,14 @@ TEST_P(EveryMixture, SlowReadsCannotBeSeen) {
     const auto trouble = std::make_shared<Trouble>();
     trouble->microseconds = 300;
     LoadOptions options = at(0.3);
-    options.open_file = [=](const std::string& path) -> Expected<std::unique_ptr<File>> {
-        auto file = File::open(path);
-        if (!file) return file.error();
-        return std::unique_ptr<File>(new TroubledFile(std::move(*file), trouble));
-    };
+    options.open_file = with(trouble);
     expect_same(options, "slow");
 }
 
 TEST_P(EveryMixture, AFailedReadFailsThatAnswerAndTheNextOneIsRight) {
     const auto trouble = std::make_shared<Trouble>();
     LoadOptions options = at(0.0);
-    options.open_file = [=](const std::string& path) -> Expected<std::unique_ptr<File>> {
-        auto file = File::open(path);
-        if (!file) return file.error();
-        return std::unique_ptr<File>(new TroubledFile(std::move(*file), trouble));
-    };
+    options.open_file = with(trouble);
     auto engine = load(options);
     ASSERT_NE(engine, nullptr);
     auto session = engine->new_session();
@@ -145,11 +145,7 @@ TEST_P(EveryMixture, AStepReadsTheUnionOfWhatItsTokensAskForOnce) {
     const auto trouble = std::make_shared<Trouble>();
     LoadOptions options = at(0.0);
     options.prefetch = false;
-    options.open_file = [=](const std::string& path) -> Expected<std::unique_ptr<File>> {
-        auto file = File::open(path);
-        if (!file) return file.error();
-        return std::unique_ptr<File>(new TroubledFile(std::move(*file), trouble));
-    };
+    options.open_file = with(trouble);
     auto engine = load(options);
     ASSERT_NE(engine, nullptr);
     auto session = engine->new_session();

@@ -308,6 +308,12 @@ std::string Gguf::architecture() const {
     return text ? *text : std::string();
 }
 
+uint64_t Gguf::file_bytes() const {
+    uint64_t bytes = 0;
+    for (const Part& part : parts_) bytes += part.size_bytes;
+    return bytes;
+}
+
 const TensorInfo* Gguf::find_tensor(std::string_view name) const {
     const auto found = by_name_.find(std::string(name));
     return found == by_name_.end() ? nullptr : &tensors_[found->second];

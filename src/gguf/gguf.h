@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,8 +49,6 @@ class Gguf {
     // 0. A file whose header is cut is an error either way.
     enum class Cut { refuse, allow };
 
-    using OpenFile = std::function<Expected<std::unique_ptr<File>>(const std::string& path)>;
-
     // Of a split model (NAME-00001-of-0000N.gguf) any part may be named; the metadata are those of the first.
     // Errors name the file, the key or tensor, and the byte.
     static Expected<Gguf> open(const std::string& path, Cut cut = Cut::refuse);
@@ -86,6 +83,7 @@ class Gguf {
     // ---- files ----
     const std::vector<Part>& parts() const { return parts_; }
     const std::string& path() const { return parts_.front().path; }
+    uint64_t file_bytes() const;                               // of all parts together
     uint64_t missing_bytes() const { return missing_bytes_; }  // by which all parts together are cut short
 
  private:

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/ascii.h"
 #include "grammar/grammar.h"
 #include "grammar/machine.h"
 #include "text/utf8.h"
@@ -16,16 +17,7 @@ namespace {
 constexpr int k_deepest_group = 100;
 constexpr int64_t k_most_repeats = std::numeric_limits<int32_t>::max();
 
-bool is_name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
+bool is_name_char(char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '-' || c == '_'; }
 
 // The first error is kept, and ends the parsing: every loop looks at failed().
 class GbnfParser {
@@ -288,7 +280,7 @@ class GbnfParser {
     char32_t parse_hex(int digits) {
         uint64_t code = 0;
         for (int i = 0; i < digits; i++) {
-            const int value = hex_value(peek());
+            const int value = hex_digit(peek());
             if (value < 0) {
                 fail_here(fmt::format("one of {} hexadecimal digits", digits));
                 return 0;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/ascii.h"
 #include "text/utf8.h"
 
 namespace ft::grammar {
@@ -212,15 +213,13 @@ class PatternParser {
             fail_here();
             return 0;
         }
-        const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-        const bool is_digit = letter >= '0' && letter <= '9';
         if (const size_t at = k_letters.find(letter); at != std::string_view::npos) {
             at_++;
             return static_cast<char32_t>(k_codes[at]);
         }
         if (take("x")) return parse_hex(2);
         if (take("u")) return parse_hex(4);
-        if (is_letter || is_digit) {
+        if (is_ascii_letter(letter) || is_ascii_digit(letter)) {
             fail(fmt::format("\\{} is not offered", letter));
             return 0;
         }
@@ -232,10 +231,8 @@ class PatternParser {
     char32_t parse_hex(size_t digits) {
         char32_t code = 0;
         for (size_t i = 0; i < digits; i++) {
-            constexpr std::string_view k_hex = "0123456789abcdef";
-            const char c = peek();
-            const size_t value = k_hex.find(c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c);
-            if (ends() || value == std::string_view::npos) {
+            const int value = hex_digit(peek());
+            if (ends() || value < 0) {
                 fail_here();
                 return 0;
             }

@@ -10,6 +10,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include "base/ascii.h"
+
 namespace ft {
 
 namespace {
@@ -27,13 +29,6 @@ constexpr size_t k_linger_bytes = 1 << 20;
 
 bool is_parse_error(const error_code& ec) {
     return ec.category() == beast::http::make_error_code(beast::http::error::need_more).category();
-}
-
-std::string lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
 }
 
 }  // namespace
@@ -194,7 +189,7 @@ void Connection::take_head() {
         const auto name = field.name_string();
         const auto value = field.value();
         request_.headers.push_back(
-            {lower_case({name.data(), name.size()}), std::string(value.data(), value.size())});
+            {ascii_lower({name.data(), name.size()}), std::string(value.data(), value.size())});
         // Whoever sends a whole address means that one, whatever the header says (RFC 9112, 3.2.2).
         if (!target.authority.empty() && request_.headers.back().name == "host")
             request_.headers.back().value = std::string(target.authority);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/ascii.h"
+
 namespace ft {
 
 namespace {
@@ -47,19 +49,6 @@ void add_header(std::string& to, std::string_view name, std::string_view value) 
     std::copy_if(value.begin(), value.end(), std::back_inserter(to),
                  [](char c) { return c != '\r' && c != '\n'; });
     to += "\r\n";
-}
-
-bool begins_in_any_case(std::string_view text, std::string_view beginning) {
-    return text.size() >= beginning.size() &&
-           std::equal(beginning.begin(), beginning.end(), text.begin(),
-                      [](char want, char c) { return want == (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
-}
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "base/parse_number.h"
 #include "base/system_error.h"
@@ -71,12 +72,10 @@ size_t take_http_body(char* data, size_t one, size_t n, void* user) {
     return bytes;
 }
 
-// The value of "NAME: value" for a name in small letters; nothing for another header.
+// The value of "NAME: value" for a name in any case; nothing for another header.
 std::optional<std::string_view> header_value(std::string_view line, std::string_view name) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
     if (line.size() <= name.size() || line[name.size()] != ':') return std::nullopt;
-    if (!std::equal(name.begin(), name.end(), line.begin(), [&](char a, char b) { return a == lower(b); }))
-        return std::nullopt;
+    if (!begins_in_any_case(line, name)) return std::nullopt;
     line.remove_prefix(name.size() + 1);
     const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
     const size_t end = line.find_last_not_of(" \t\r\n");

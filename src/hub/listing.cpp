@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "gguf/split.h"
 #include "hub/quant_label.h"
@@ -52,16 +53,9 @@ std::optional<uint64_t> size_member(const Json& object, const char* name) {
     return bytes;
 }
 
-std::string small_letters(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return out;
-}
-
 // Towers for images, calibration data and adapters are GGUF files too.
 bool may_be_model(std::string_view path) {
-    const std::string name = small_letters(path.substr(path.rfind('/') + 1));
+    const std::string name = ascii_lower(path.substr(path.rfind('/') + 1));
     if (!name.ends_with(".gguf")) return false;
     for (const std::string_view other : {"mmproj", "imatrix", "lora"})
         if (name.find(other) != std::string::npos) return false;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/ascii.h"
 #include "hub/quant_label.h"
 #include "hub/url.h"
 
@@ -33,8 +34,7 @@ Error bad_source(std::string_view word, std::string_view why) {
 bool is_plain_name(std::string_view name) {
     return !name.empty() && name.size() <= k_longest_name && name.front() != '.' && name.front() != '-' &&
            std::all_of(name.begin(), name.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '_' || c == '.';
+               return is_ascii_letter(c) || is_ascii_digit(c) || c == '-' || c == '_' || c == '.';
            });
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "base/system_error.h"
 #include "config/nearest_name.h"
 #include "hub/part_file.h"
@@ -24,13 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t k_most_named = 5;  // models in a sentence
-
-std::string small_word(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return out;
-}
 
 // The name without what says whose it is.
 std::string bare_name(const StoredModel& model) {
@@ -59,8 +53,8 @@ bool fits_quant(const std::string& name, const std::string& word) {
 }
 
 bool means(const StoredModel& model, const std::string& word) {
-    const std::string name = small_word(bare_name(model));
-    return fits(name, word) || fits(small_word(model.name), word) || fits_quant(name, word);
+    const std::string name = ascii_lower(bare_name(model));
+    return fits(name, word) || fits(ascii_lower(model.name), word) || fits_quant(name, word);
 }
 
 // Owners whose folder would be one of the store's own.
@@ -81,10 +75,10 @@ std::string nearest_model(std::string_view word, const std::vector<StoredModel>&
         const std::string bare = bare_name(model);
         for (const std::string& name : {model.name, bare, bare.substr(bare.rfind('/') + 1)}) {
             names.push_back(name);
-            small.push_back(small_word(name));
+            small.push_back(ascii_lower(name));
         }
     }
-    const std::string nearest = nearest_name(small_word(word), small);
+    const std::string nearest = nearest_name(ascii_lower(word), small);
     const auto at = std::find(small.begin(), small.end(), nearest);
     if (nearest.empty() || at == small.end()) return "";
     return fmt::format("Did you mean {}?", printable(names[static_cast<size_t>(at - small.begin())]));
@@ -94,7 +88,7 @@ std::string nearest_model(std::string_view word, const std::vector<StoredModel>&
 Error unknown_model(std::string_view word, const std::vector<StoredModel>& models) {
     std::vector<const StoredModel*> near;
     for (const StoredModel& model : models)
-        if (small_word(model.name).find(small_word(word)) != std::string::npos) near.push_back(&model);
+        if (ascii_lower(model.name).find(ascii_lower(word)) != std::string::npos) near.push_back(&model);
     std::string remedy = near.empty() ? nearest_model(word, models) : "Near: " + names_text(near) + ".";
     if (!remedy.empty()) remedy += ' ';
     return Error{Code::not_found, fmt::format("{}: no file and no model has this name", printable(word)),
@@ -157,12 +151,12 @@ std::vector<StoredModel> own_models(const std::string& store) {
 }
 
 Expected<StoredModel> find_model(std::string_view word, const std::vector<StoredModel>& models) {
-    std::string wanted = small_word(word);
+    std::string wanted = ascii_lower(word);
     if (wanted.ends_with(".gguf")) wanted.erase(wanted.size() - 5);
     std::vector<const StoredModel*> exact, ours, all;
     for (const StoredModel& model : models) {
-        const bool same = model.name == word || small_word(model.name) == wanted ||
-                          small_word(bare_name(model)) == wanted + ":latest";
+        const bool same = model.name == word || ascii_lower(model.name) == wanted ||
+                          ascii_lower(bare_name(model)) == wanted + ":latest";
         if (same) exact.push_back(&model);
         if (!same && !means(model, wanted)) continue;
         all.push_back(&model);

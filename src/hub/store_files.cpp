@@ -5,6 +5,7 @@
 #include <map>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "gguf/split.h"
 #include "hub/part_file.h"
 
@@ -19,11 +20,7 @@ constexpr size_t k_most_entries = 50'000;
 constexpr std::string_view k_gguf = ".gguf", k_part = ".part";
 
 bool ends_like(std::string_view text, std::string_view end) {
-    if (text.size() < end.size()) return false;
-    text.remove_prefix(text.size() - end.size());
-    return std::equal(text.begin(), text.end(), end.begin(), [](char a, char b) {
-        return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
-    });
+    return text.size() >= end.size() && same_in_any_case(text.substr(text.size() - end.size()), end);
 }
 
 // Towers for images and calibration data are no models.

@@ -2,9 +2,9 @@
 
 #include <curl/curl.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "base/ascii.h"
 #include "base/system_error.h"
 
 namespace ft {
@@ -29,12 +29,6 @@ Error no_address(const std::string& text, std::string_view why) {
     return Error{Code::invalid, fmt::format("{}: {}", path_text(shown_url(text)), why), "Check the address."};
 }
 
-std::string lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return text;
-}
-
 }  // namespace
 
 bool is_url(std::string_view path) { return path.starts_with("http://") || path.starts_with("https://"); }
@@ -50,8 +44,8 @@ Expected<Url> parse_url(const std::string& text) {
             return no_address(text, "an address with a name or password in it is not taken");
     }
     Url out;
-    const std::string scheme = lower_case(url_part(url.get(), CURLUPART_SCHEME, 0, &code));
-    out.host = lower_case(url_part(url.get(), CURLUPART_HOST, 0, &code));
+    const std::string scheme = ascii_lower(url_part(url.get(), CURLUPART_SCHEME, 0, &code));
+    out.host = ascii_lower(url_part(url.get(), CURLUPART_HOST, 0, &code));
     if (code != CURLUE_OK || out.host.empty()) return no_address(text, "the address names no host");
     const std::string port = url_part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT, &code);
     out.origin = fmt::format("{}://{}:{}", scheme, out.host, port);
@@ -74,7 +68,7 @@ std::string shown_url(const std::string& text) {
 std::string url_path(std::string_view path) {
     std::string out;
     for (const char c : path) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+        const bool plain = is_ascii_letter(c) || is_ascii_digit(c) ||
                            std::string_view("-._~/").find(c) != std::string_view::npos;
         if (plain) out += c;
         else out += fmt::format("%{:02X}", static_cast<unsigned char>(c));

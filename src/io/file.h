@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,5 +74,8 @@ class File {
  private:
     std::string path_;
 };
+
+// How a program opens its models; a test, files of its own.
+using OpenFile = std::function<Expected<std::unique_ptr<File>>(const std::string& path)>;
 
 }  // namespace ft

@@ -7,12 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
 
+#include "base/process.h"
 #include "base/system_error.h"
 
 namespace ft {
@@ -259,7 +259,7 @@ void remove_stale_output(const std::string& folder) {
         int pid = 0, attempt = 0, length = 0;
         const bool ours = std::sscanf(name.c_str(), k_temporary_form, &pid, &attempt, &length) == 2 &&
                           pid > 0 && static_cast<size_t>(length) == name.size();
-        if (ours && ::kill(pid, 0) != 0 && errno == ESRCH) ::unlink(file->path().c_str());
+        if (ours && process_is_gone(pid)) ::unlink(file->path().c_str());
     }
 }
 

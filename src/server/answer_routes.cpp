@@ -13,7 +13,7 @@ namespace {
 // The call that a body asks for; its JSON is gone afterwards.
 ParsedEndpoint call_of_body(Endpoint endpoint, Service& service, const Visit& visit) {
     const auto body = parse_json(visit.request.body);
-    if (!body) return {std::nullopt, {.message = fmt::format("the body is {}", body.error().sentence())}};
+    if (!body) return {std::nullopt, no_json_body(body.error())};
     return parse_endpoint(endpoint, *body, service.model(),
                           {.id = visit.id,
                            .created = std::time(nullptr),

@@ -33,4 +33,8 @@ ApiError api_error(const Error& error) {
     return {.status = 500, .message = error.sentence(), .type = "server_error"};
 }
 
+ApiError no_json_body(const Error& error) {
+    return {.message = fmt::format("the body is {}", error.sentence())};
+}
+
 }  // namespace ft

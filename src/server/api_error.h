@@ -27,4 +27,7 @@ nlohmann::ordered_json to_json(const ApiError& error);
 // An error of the engine, seen from a client: 400 where the client can mend it, else 500.
 ApiError api_error(const Error& error);
 
+// A body that parse_json() refuses.
+ApiError no_json_body(const Error& error);
+
 }  // namespace ft

@@ -1,5 +1,6 @@
 #include "server/api_keys.h"
 
+#include "base/ascii.h"
 #include "base/read_text.h"
 
 namespace ft {
@@ -73,11 +74,7 @@ size_t ApiKeys::size() const {
 
 std::string_view bearer_key(std::string_view authorization) {
     constexpr std::string_view k_scheme = "bearer ";
-    if (authorization.size() < k_scheme.size()) return {};
-    for (size_t i = 0; i < k_scheme.size(); i++) {
-        const char c = authorization[i];
-        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != k_scheme[i]) return {};
-    }
+    if (!begins_in_any_case(authorization, k_scheme)) return {};
     return trimmed(authorization.substr(k_scheme.size()));
 }
 

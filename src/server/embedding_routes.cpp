@@ -140,7 +140,7 @@ uint64_t answer_bytes(const EmbeddingCall& call, int64_t n_embd) {
 
 ParsedEmbedding read_embedding(EmbeddingRoute route, Service& service, const Visit& visit) {
     const auto body = parse_json(visit.request.body);
-    if (!body) return {std::nullopt, {.message = fmt::format("the body is {}", body.error().sentence())}};
+    if (!body) return {std::nullopt, no_json_body(body.error())};
     const ServedModelInfo& info = service.options().info;
     return parse_embedding(route, *body, service.model(), info.embedding_length, info.name);
 }

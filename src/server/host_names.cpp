@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace ft {
 
 namespace {
@@ -11,10 +13,7 @@ std::string host_without_port(std::string_view host) {
     if (host.starts_with('[')) return std::string(host.substr(0, host.find(']')));
     host = host.substr(0, host.find(':'));
     if (host.ends_with('.')) host.remove_suffix(1);
-    std::string name(host);
-    for (char& c : name)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return name;
+    return ascii_lower(host);
 }
 
 }  // namespace

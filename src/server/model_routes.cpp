@@ -26,7 +26,7 @@ bool speaks_anthropic(const Visit& visit) { return !visit.request.header("anthro
 
 void show_model(Service& service, const Visit& visit) {
     const auto body = parse_json(visit.request.body);
-    if (!body) return refuse(visit, {.message = fmt::format("the body is {}", body.error().sentence())});
+    if (!body) return refuse(visit, no_json_body(body.error()));
     if (!body->is_object()) return refuse(visit, {.message = "the body is no JSON object."});
     std::optional<ApiError> error;
     JsonFields fields(*body, error);

@@ -16,13 +16,11 @@ namespace {
 void answer_text(TextRoute route, Service& service, Visit visit) {
     service.work(std::move(visit), [&service, route](const Visit& taken) {
         const auto body = parse_json(taken.request.body);
-        if (!body) return refuse(taken, {.message = fmt::format("the body is {}", body.error().sentence())});
+        if (!body) return refuse(taken, no_json_body(body.error()));
         std::optional<ApiError> error;
-        // What reading the body takes is held already.
-        const auto room = [&](uint64_t bytes) {
-            return take_room(taken.request,
-                             work_bytes(taken.request.body) + taken.request.body.size() + bytes);
-        };
+        // Beside what reading the body takes, which is held already.
+        const uint64_t held = taken.request.room ? taken.request.room->bytes() : 0;
+        const auto room = [&](uint64_t bytes) { return take_room(taken.request, held + bytes); };
         std::string made =
             text_answer(route, *body, service.model(), service.options().info.name, room, error);
         if (error) refuse(taken, *error);

@@ -40,8 +40,6 @@ class TextBytes {
     bool blank_ = false;
 };
 
-double mib_of(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(k_mib); }
-
 }  // namespace
 
 uint64_t work_bytes(std::string_view body) {
@@ -88,7 +86,7 @@ std::optional<ApiError> take_room(const WebRequest& request, uint64_t bytes) {
             .message = fmt::format(
                 "this request may take {:.1f} MiB of memory, and there are {:.1f} MiB for all requests "
                 "together (server.requests_mib). Send less text, or fewer values.",
-                mib_of(bytes), mib_of(most)),
+                mib(bytes), mib(most)),
             .code = "request_too_large"};
     return ApiError{.status = 503,
                     .message =

@@ -17,11 +17,10 @@
 #include <memory>
 #include <string>
 
+#include "io/file.h"
 #include "tiers/expert_records.h"
 
 namespace ft {
-
-using OpenFile = std::function<Expected<std::unique_ptr<File>>(const std::string& path)>;
 
 class PackFile;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "server/tools/json_mender.h"
 
 namespace ft {
@@ -47,13 +48,6 @@ std::string_view trimmed_value(std::string_view text) {
     return text.substr(start, text.find_last_not_of(k_value_blanks) - start + 1);
 }
 
-std::string lowered(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 std::string mended(std::string_view text, char bracket) {
     if (!text.starts_with(bracket)) return "";
     std::string out;
@@ -79,7 +73,7 @@ std::string as_type(const std::string& type, std::string_view text) {
     if (type == "integer" || type == "number") return as_number(bare, type == "integer");
     if (type == "object") return mended(bare, '{');
     if (type == "array") return mended(bare, '[');
-    const std::string word = lowered(bare);
+    const std::string word = ascii_lower(bare);
     if (type == "boolean" && (word == "true" || word == "false")) return word;
     if (type == "null" && (word == "null" || word == "none")) return "null";
     return "";

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/filter_tables.h"
@@ -163,8 +164,8 @@ Value word_count(Heap& heap, const Value& value, const Arguments& given) {
 std::string url_quoted(std::string_view text, bool query) {
     std::string out;
     for (const char c : text) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                           c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !query);
+        const bool plain = is_ascii_letter(c) || is_ascii_digit(c) || c == '_' || c == '.' || c == '-' ||
+                           c == '~' || (c == '/' && !query);
         if (plain) out += c;
         else if (c == ' ' && query) out += '+';
         else out += fmt::format("%{:02X}", static_cast<unsigned char>(c));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/heap.h"
@@ -27,13 +28,6 @@ std::optional<std::string> without_underscores(std::string_view text) {
                              std::isalnum(static_cast<unsigned char>(text[i + 1]));
         if (!between) return std::nullopt;
     }
-    return out;
-}
-
-std::string lower_ascii(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
     return out;
 }
 
@@ -193,7 +187,7 @@ std::optional<double> parse_real(std::string_view text) {
         sign = text[0] == '-' ? -1 : 1;
         text.remove_prefix(1);
     }
-    const std::string word = lower_ascii(text);
+    const std::string word = ascii_lower(text);
     if (word == "inf" || word == "infinity") return sign * std::numeric_limits<double>::infinity();
     if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
     const auto digits = without_underscores(text);

@@ -2,8 +2,8 @@
 // every dialect can tell the answer.
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "server/served_model_for_test.h"
-#include "text/utf8.h"
 
 namespace {
 

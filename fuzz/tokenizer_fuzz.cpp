@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/nfc.h"
 #include "text/pretokenizer_rules.h"
 #include "text/text_stream.h"
-#include "text/utf8.h"
 #include "text/vocabulary_for_test.h"
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace ft {
 
 namespace {
@@ -13,20 +15,9 @@ struct Character {
 };
 
 Character character_at(std::string_view text, size_t at) {
-    const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-    const unsigned lead = byte(at);
-    if (lead < 0x80) return {1, lead, true};
-    const size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-    const bool wrong_second = (lead == 0xE0 && byte(at + 1) < 0xA0) ||
-                              (lead == 0xED && byte(at + 1) > 0x9F) ||
-                              (lead == 0xF0 && byte(at + 1) < 0x90) || (lead == 0xF4 && byte(at + 1) > 0x8F);
-    if (length == 0 || wrong_second) return {1, lead, false};
-    uint32_t code_point = lead & (0xFFU >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if ((byte(at + i) & 0xC0) != 0x80) return {1, lead, false};
-        code_point = code_point << 6 | (byte(at + i) & 0x3F);
-    }
-    return {length, code_point, true};
+    const Utf8Char c = utf8_at(text, at);
+    if (!c.valid) return {1, static_cast<unsigned char>(text[at]), false};
+    return {static_cast<size_t>(c.size), c.code, true};
 }
 
 bool is_obeyed(const Character& c) {

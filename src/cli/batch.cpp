@@ -281,7 +281,7 @@ Action define_batch(CLI::App& app) {
     app.add_flag("--json", flags->json, "print one JSON object at the end: counts, times, memory");
     const auto model_flags = add_model_flags(app, Use::answering);
     return [=]() -> Expected<int> {
-        if (flags->input.ends_with(".gguf") && !model_flags->print_config)
+        if (flags->input.ends_with(".gguf") && !model_flags->settings.print_config)
             return Error{Code::invalid,
                          fmt::format("batch: the first argument is the file of requests, not the model {}",
                                      printable(flags->input)),

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cli/json_lines.h"
 #include "cli/model_argument.h"
 #include "gguf/gguf.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 
 namespace ft::cli {
 

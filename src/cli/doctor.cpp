@@ -14,6 +14,7 @@
 #include "cli/numbers.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
+#include "cli/settings_flags.h"
 #include "cli/standard_output.h"
 #include "config/settings.h"
 #include "device/cpu.h"
@@ -30,7 +31,8 @@ using Json = nlohmann::ordered_json;
 
 struct DoctorFlags {
     ModelArgument model;
-    std::string config_path, watch_pid;
+    SettingsFlags settings;
+    std::string watch_pid;
     double minutes = 10, min_tps = 0;
     bool json = false;
 };
@@ -137,28 +139,16 @@ Check look_at_swap_dir(const std::string& folder, const std::string& model, uint
     return swap_dir_check(folder, *drive, same || made ? 0 : copy_bytes);
 }
 
-Expected<Settings> settings_of(const DoctorFlags& flags) {
-    Sources sources;
-    if (!flags.config_path.empty()) sources.config_path = flags.config_path;
-    sources.environment = process_environment();
-    return load_settings(sources);
-}
-
-Expected<int> examine(const DoctorFlags& flags) {
-    const auto settings = settings_of(flags);
-    if (!settings) return settings.error();
-    const auto named = given_model(flags.model);
-    if (!named) return named.error().within("doctor");
-    std::string path = named->value_or("");
-    if (path.empty() && settings->has("model.path")) path = settings->text("model.path");
+Expected<int> examine(const Settings& settings, bool as_json) {
+    std::string path = settings.has("model.path") ? settings.text("model.path") : "";
     Report report;
     std::vector<Check> model_rows;
     std::optional<ModelShape> shape;
     if (!path.empty()) {
-        auto found = model_path(path, *settings);
+        auto found = model_path(path, settings);
         if (!found) return found.error();
         path = std::move(*found);
-        auto looked = look_at_model(path, *settings, model_rows);
+        auto looked = look_at_model(path, settings, model_rows);
         if (!looked) return looked.error();
         shape = std::move(*looked);
     }
@@ -169,16 +159,16 @@ Expected<int> examine(const DoctorFlags& flags) {
         machine_profile(where, [] { log("doctor", "measuring this machine once, for about 2 s"); });
     report.checks = machine_checks(where, report.profile);
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
-    const PlanSettings wanted = plan_settings({path, *settings, 0});
-    if (settings->has("memory.swap_dir"))
+    const PlanSettings wanted = plan_settings({path, settings, 0});
+    if (settings.has("memory.swap_dir"))
         report.checks.push_back(
-            look_at_swap_dir(settings->text("memory.swap_dir"), where,
+            look_at_swap_dir(settings.text("memory.swap_dir"), where,
                              shape ? copied_bytes(plan(machine, *shape, wanted), *shape) : 0));
     report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
     if (path.empty() || shape)
         report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(), wanted,
-                                          with_threads(report.profile, thread_count(*settings)));
-    write_out(flags.json ? json_text(report_json(report), 2) : printable_lines(report_text(report)));
+                                          with_threads(report.profile, thread_count(settings)));
+    write_out(as_json ? json_text(report_json(report), 2) : printable_lines(report_text(report)));
     if (Status s = finish_output(); !s) return s.error();
     return report.has_problem() ? 1 : 0;
 }
@@ -203,8 +193,6 @@ Action define_doctor(CLI::App& app) {
     const auto flags = std::make_shared<DoctorFlags>();
     add_model_argument(app, flags->model,
                        "a model to look at too: its GGUF file, or a name of `freetoken list`");
-    app.add_option("--config", flags->config_path, "settings from a YAML file: model.path, memory.swap_dir")
-        ->type_name("FILE");
     app.add_flag("--json", flags->json, "print one JSON object");
     const auto* watching = app.add_option("--watch", flags->watch_pid,
                                           "instead: watch a running program; `freetoken ps` has its number")
@@ -217,8 +205,15 @@ Action define_doctor(CLI::App& app) {
                                        "minute's)")
                             ->type_name("N")
                             ->transform(real_number(0, 1e9));
+    add_settings_flags(app, flags->settings, "such as memory.swap_dir=FOLDER");
     return [=]() -> Expected<int> {
-        return watching->count() > 0 ? watch_process(*flags, least->count() > 0) : examine(*flags);
+        Sources sources = flags->settings.sources();
+        if (const Status named = add_model_to(sources, flags->model); !named)
+            return named.error().within("doctor");
+        return with_settings(flags->settings, sources, [&](const Settings& settings) {
+            return watching->count() > 0 ? watch_process(*flags, least->count() > 0)
+                                         : examine(settings, flags->json);
+        });
     };
 }
 

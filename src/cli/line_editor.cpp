@@ -10,10 +10,10 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cli/history_file.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
-#include "text/utf8.h"
 
 namespace ft::cli {
 

@@ -7,9 +7,9 @@
 #include "cli/command.h"
 #include "cli/json_text.h"
 #include "cli/model_name.h"
+#include "cli/settings_flags.h"
 #include "cli/size_text.h"
 #include "cli/standard_output.h"
-#include "cli/store_flags.h"
 #include "gguf/gguf.h"
 #include "gguf/summary.h"
 
@@ -116,7 +116,8 @@ Action define_list(CLI::App& app) {
     app.add_flag("--json", *json, "print one JSON array; sizes in bytes");
     const auto flags = add_store_flags(app);
     return [=] {
-        return with_store(*flags, [&](const Settings& settings) { return list_models(settings, *json); });
+        return with_settings(*flags, flags->sources(),
+                             [&](const Settings& settings) { return list_models(settings, *json); });
     };
 }
 

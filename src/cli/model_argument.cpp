@@ -28,6 +28,13 @@ Expected<std::optional<std::string>> given_model(const ModelArgument& model) {
     return std::optional(model.flag);
 }
 
+Status add_model_to(Sources& sources, const ModelArgument& model) {
+    const auto word = given_model(model);
+    if (!word) return word.error();
+    if (*word) sources.flags.push_back({find_key("model.path"), std::string(model.name()), **word});
+    return {};
+}
+
 Expected<std::string> needed_model(const ModelArgument& model, std::string_view command) {
     const auto word = given_model(model);
     if (!word) return word.error().within(command);

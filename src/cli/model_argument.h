@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "config/settings.h"
 
 namespace ft::cli {
 
@@ -28,6 +29,9 @@ void add_model_argument(CLI::App& app, ModelArgument& model, const std::string& 
 
 // The word for the model, "" too; nothing where none was given. An error where there are two.
 Expected<std::optional<std::string>> given_model(const ModelArgument& model);
+
+// The same as the strongest source of model.path.
+Status add_model_to(Sources& sources, const ModelArgument& model);
 
 // The same for a command that reads no settings and cannot do without: a path that exists, or what looks like
 // one. An error names the command.

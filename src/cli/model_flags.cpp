@@ -12,14 +12,11 @@
 #include "cli/modelfile.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
-#include "cli/standard_output.h"
 #include "config/profiles.h"
 
 namespace ft::cli {
 
 namespace {
-
-constexpr const char* k_settings_group = "Settings";
 
 // Samplers that few need: they stand behind the others in --help.
 bool is_rare(std::string_view name) {
@@ -100,19 +97,31 @@ Expected<std::vector<Sources::Preset>> presets_of(const ModelFlags& flags) {
 }
 
 Expected<Sources> sources_of(const ModelFlags& flags) {
-    Sources sources;
+    Sources sources = flags.settings.sources();
     Expected<std::vector<Sources::Preset>> presets = presets_of(flags);
     if (!presets) return presets.error();
     sources.presets = std::move(*presets);
-    if (flags.config_option->count() > 0) sources.config_path = flags.config_path;
-    sources.environment = process_environment();
-    sources.assignments = flags.assignments;
-    const Expected<std::optional<std::string>> model = given_model(flags.model);
-    if (!model) return model.error();
-    if (*model) sources.flags.push_back({find_key("model.path"), std::string(flags.model.name()), **model});
+    if (const Status named = add_model_to(sources, flags.model); !named) return named.error();
     for (const auto& flag : flags.flags)
         if (flag->option->count() > 0) sources.flags.push_back({flag->key, flag->key->flag, text_of(*flag)});
     return sources;
+}
+
+Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& settings) {
+    if (const Status s = check_memory_settings(settings); !s) return s.error();
+    if (const Status s = check_serving_settings(settings); !s) return s.error();
+    if (const Status s = check_kept_layers(settings); !s) return s.error();
+    if (!settings.has("model.path"))
+        return Error{Code::invalid, "no model is named",
+                     "Give the GGUF file as an argument, or as model.path in --config."};
+    Expected<std::string> path = model_path(settings.text("model.path"), settings);
+    if (!path)
+        return flags.model.has_argument() || flags.model.has_flag()
+                   ? path.error()
+                   : path.error().within(settings.origin("model.path"));
+    const int64_t n_ctx = settings.has("kv_cache.max_context") ? settings.integer("kv_cache.max_context") : 0;
+    return ModelChoice{std::move(*path), settings, n_ctx,
+                       flags.settings.has_config() ? flags.settings.config_path : ""};
 }
 
 }  // namespace
@@ -128,27 +137,14 @@ std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use) {
     };
     for (const Key& key : keys())
         if (*key.flag && key.use <= use) add(key);
-    flags->config_option =
-        app.add_option("--config", flags->config_path, "settings from a YAML file (docs/settings.md)")
-            ->type_name("FILE")
-            ->group(k_settings_group);
-    app.add_option("--set", flags->assignments, "one setting, section.key=value; may be given often")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->group(k_settings_group);
+    add_settings_flags(app, flags->settings, "section.key=value");
     flags->foreign_variables = use == Use::serving;
     if (use == Use::serving) {
-        app.add_option("--profile", flags->profile, profiles_help())
-            ->type_name("NAME")
-            ->group(k_settings_group);
+        app.add_option("--profile", flags->profile, profiles_help())->type_name("NAME")->group("Settings");
         app.add_option("--modelfile", flags->modelfile, "settings from an Ollama Modelfile")
             ->type_name("FILE")
-            ->group(k_settings_group);
+            ->group("Settings");
     }
-    app.add_flag("--print-config", flags->print_config, "print the settings in force as YAML, and end")
-        ->group(k_settings_group);
     return flags;
 }
 
@@ -156,27 +152,11 @@ Expected<int> with_model(const ModelFlags& flags,
                          const std::function<Expected<int>(const ModelChoice&)>& body) {
     const Expected<Sources> sources = sources_of(flags);
     if (!sources) return sources.error();
-    Expected<Settings> settings = load_settings(*sources);
-    if (!settings) return settings.error();
-    if (flags.print_config) {
-        write_out(settings_yaml(*settings));
-        return 0;
-    }
-    if (const Status s = check_memory_settings(*settings); !s) return s.error();
-    if (const Status s = check_serving_settings(*settings); !s) return s.error();
-    if (const Status s = check_kept_layers(*settings); !s) return s.error();
-    if (!settings->has("model.path"))
-        return Error{Code::invalid, "no model is named",
-                     "Give the GGUF file as an argument, or as model.path in --config."};
-    Expected<std::string> path = model_path(settings->text("model.path"), *settings);
-    if (!path)
-        return flags.model.has_argument() || flags.model.has_flag()
-                   ? path.error()
-                   : path.error().within(settings->origin("model.path"));
-    const int64_t n_ctx =
-        settings->has("kv_cache.max_context") ? settings->integer("kv_cache.max_context") : 0;
-    std::string config = flags.config_option->count() > 0 ? flags.config_path : "";
-    return body({std::move(*path), std::move(*settings), n_ctx, std::move(config)});
+    return with_settings(flags.settings, *sources, [&](const Settings& settings) -> Expected<int> {
+        const Expected<ModelChoice> choice = choice_of(flags, settings);
+        if (!choice) return choice.error();
+        return body(*choice);
+    });
 }
 
 Status require_flag(const std::string& text, std::string_view flag_and_value) {

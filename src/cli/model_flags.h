@@ -23,6 +23,7 @@
 
 #include "cli/command.h"
 #include "cli/model_argument.h"
+#include "cli/settings_flags.h"
 #include "config/settings.h"
 
 namespace ft::cli {
@@ -30,9 +31,7 @@ namespace ft::cli {
 // What the parser filled in. Lives as long as the command's App.
 struct ModelFlags {
     ModelArgument model;
-    std::string config_path;
-    std::vector<std::string> assignments;
-    bool print_config = false;
+    SettingsFlags settings;
     std::string profile, modelfile;  // of `serve`; "": none
     bool foreign_variables = false;  // OLLAMA_* count
     struct Flag {
@@ -42,7 +41,6 @@ struct ModelFlags {
         std::vector<std::string> texts;  // of a list, whose flag may be given often
     };
     std::vector<std::unique_ptr<Flag>> flags;  // unique_ptr: the parser keeps the addresses of the texts
-    CLI::Option* config_option = nullptr;
 };
 
 std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use);

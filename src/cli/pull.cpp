@@ -18,9 +18,9 @@
 #include "cli/pull_offer.h"
 #include "cli/pull_progress.h"
 #include "cli/serving_settings.h"
+#include "cli/settings_flags.h"
 #include "cli/size_text.h"
 #include "cli/standard_output.h"
-#include "cli/store_flags.h"
 #include "hub/quant_label.h"
 
 namespace ft::cli {
@@ -191,8 +191,8 @@ Action define_pull(CLI::App& app) {
         ->transform(whole_number(0, 100));
     const auto store_flags = add_store_flags(app);
     return [=] {
-        return with_store(*store_flags,
-                          [&](const Settings& settings) { return pull_model(settings, *flags); });
+        return with_settings(*store_flags, store_flags->sources(),
+                             [&](const Settings& settings) { return pull_model(settings, *flags); });
     };
 }
 

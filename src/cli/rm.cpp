@@ -5,9 +5,9 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/model_name.h"
+#include "cli/settings_flags.h"
 #include "cli/size_text.h"
 #include "cli/standard_output.h"
-#include "cli/store_flags.h"
 
 namespace ft::cli {
 
@@ -51,7 +51,8 @@ Action define_rm(CLI::App& app) {
     app.add_option("name", *name, "the model, as `freetoken list` names it")->type_name("NAME");
     const auto flags = add_store_flags(app);
     return [=] {
-        return with_store(*flags, [&](const Settings& settings) { return remove_named(settings, *name); });
+        return with_settings(*flags, flags->sources(),
+                             [&](const Settings& settings) { return remove_named(settings, *name); });
     };
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/parse_number.h"
+#include "base/utf8.h"
 #include "config/keys.h"
 
 namespace ft {
@@ -102,6 +103,23 @@ std::string yaml_quoted(std::string_view text) {
     return printable(out, std::string::npos) + "\"";
 }
 
+// Bytes that are no UTF-8 stay, for parse_value() to refuse.
+std::string json_quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') (out += '\\') += c;
+        else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", c);
+        else out += c;
+    }
+    return out + "\"";
+}
+
+std::string list_of(const std::vector<std::string>& texts, std::string (*quoted)(std::string_view)) {
+    std::string out = "[";
+    for (const std::string& text : texts) out += (out.size() > 1 ? "," : "") + quoted(text);
+    return out + "]";
+}
+
 }  // namespace
 
 std::vector<std::string> choices(const Key& key) {
@@ -149,20 +167,23 @@ std::string allowed_values(const Key& key) {
 Expected<std::optional<SettingValue>> parse_value(const Key& key, std::string_view name,
                                                   std::string_view text) {
     if (text == "null" || (text == "auto" && takes_auto(key))) return std::optional<SettingValue>();
+    // Texts end up in prompts and in JSON; a path is whatever names a file.
+    if ((key.kind == Kind::text || key.kind == Kind::list) && !is_utf8(text))
+        return Error{Code::invalid, fmt::format("{} takes text in UTF-8, not \"{}\"", name, printable(text)),
+                     "Write it in UTF-8: save the file so, or use a terminal whose locale says so."};
     std::optional<SettingValue> value = parse_scalar(key, text);
     if (!value) return not_allowed(key, name, text);
     return value;
 }
 
-std::string list_text(const std::vector<std::string>& texts) {
-    return nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string list_text(const std::vector<std::string>& texts) { return list_of(texts, json_quoted); }
 
 std::string yaml_text(const SettingValue& value, Kind kind) {
     if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
     if (const int64_t* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
     if (const double* number = std::get_if<double>(&value)) return number_text(*number);
-    if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) return list_text(*texts);
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&value))
+        return list_of(*texts, yaml_quoted);
     const std::string& text = std::get<std::string>(value);
     return kind == Kind::choice ? text : yaml_quoted(text);
 }

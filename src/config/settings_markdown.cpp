@@ -16,7 +16,7 @@ A setting can be given in five places. The first of them that names it counts:
 4. the configuration file of `--config FILE`
 5. the default; for sampling, what the model's own file advises (`general.sampling.*`) comes before ours
 
-`--config`, `--set` and `--print-config` work on every command that loads a model. `--print-config` prints the settings
+`--config`, `--set` and `--print-config` work on every command that has settings. `--print-config` prints those
 in force, each with its origin as a comment, and ends without loading; what it prints is a valid configuration file.
 
 The file is YAML of two levels; `section.key: value` on one line works too:

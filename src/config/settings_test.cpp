@@ -175,11 +175,31 @@ TEST(Settings, AssignmentAndEnvironmentRefusals) {
     EXPECT_TRUE(load_settings({.environment = {{"FREETOKEN_ISA", "avx2"}, {"FREETOKEN_HUB", "x"}}}));
 }
 
+// They would end up in prompts and in JSON. A path may be of any bytes.
+TEST(Settings, TextsThatAreNoUtf8AreRefusedByKeyAndPlace) {
+    const std::string bad = "caf\xE9", shown = "caf\\xe9";
+    for (const char* name :
+         {"inference.system", "model.served_model_name", "inference.stop", "model.quant"}) {
+        const Key& key = *find_key(name);
+        expect_all(refusal({.environment = {{environment_name(key), bad}}}),
+                   {environment_name(key), "UTF-8", shown});
+        expect_all(refusal({.assignments = {fmt::format("{}={}", name, bad)}}), {"--set", name, shown});
+        expect_all(refusal({.presets = {{"Modelfile line 2", name, bad}}}),
+                   {"Modelfile line 2", name, shown});
+        expect_all(file_refusal(fmt::format("{}:\n  {}: {}\n", key.section, key.name, bad)),
+                   {"line 2", name, "UTF-8", shown});
+    }
+    expect_all(refusal({.flags = {flag("inference.system", bad)}}), {"--system", shown});
+    expect_all(refusal({.flags = {flag("inference.stop", list_text({"a", bad}))}}), {"--stop", shown});
+    expect_all(file_refusal("inference:\n  stop: [a, " + bad + "]\n"), {"line 2", "inference.stop", shown});
+    EXPECT_TRUE(load_settings({.assignments = {"model.path=/m/" + bad}}));
+}
+
 TEST(SettingsYaml, GivenBackAsAFileItIsTheSameSettings) {
     const Expected<Settings> first =
         load_settings({.assignments = {"inference.system=a \"b\"\\ #c\nd: 用", "model.path=/m x.gguf"},
                        .flags = {flag("inference.temperature", "0.25"), flag("inference.think", "off"),
-                                 flag("inference.stop", "a \"b\"\n")}});
+                                 flag("inference.stop", list_text({"a \"b\"\n", "\x1b\u202e\\"}))}});
     ASSERT_TRUE(first);
     const std::string text = settings_yaml(*first);
     expect_all(text,
@@ -191,7 +211,9 @@ TEST(SettingsYaml, GivenBackAsAFileItIsTheSameSettings) {
     EXPECT_EQ(without_comments(settings_yaml(*second)), without_comments(text));
     EXPECT_FALSE(second->given("inference.top_p"));
     EXPECT_EQ(second->text("inference.system"), "a \"b\"\\ #c\nd: 用");
-    EXPECT_EQ(second->list("inference.stop"), (std::vector<std::string>{"a \"b\"\n"}));
+    EXPECT_EQ(second->list("inference.stop"), (std::vector<std::string>{"a \"b\"\n", "\x1b\u202e\\"}));
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find("\u202e"), std::string::npos);
     EXPECT_EQ(second->number("inference.temperature"), 0.25);
     EXPECT_EQ(second->text("inference.think"), "off");
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ft::grammar {
 namespace {

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 #include "grammar/grammar.h"
 #include "grammar/machine.h"
-#include "text/utf8.h"
 
 namespace ft::grammar {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "grammar/json_rules.h"
-#include "text/utf8.h"
 
 namespace ft::grammar {
 

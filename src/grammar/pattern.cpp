@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/ascii.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ft::grammar {
 

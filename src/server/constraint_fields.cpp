@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "engine/request.h"
 #include "server/json_body.h"
-#include "text/utf8.h"
 
 namespace ft {
 

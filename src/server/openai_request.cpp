@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "server/chat_messages.h"
 #include "server/chat_request.h"
 #include "server/sampling_fields.h"
 #include "server/unoffered_fields.h"
 #include "text/prompt.h"
-#include "text/utf8.h"
 
 namespace ft {
 

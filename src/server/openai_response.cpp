@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "server/event_lines.h"
-#include "text/utf8.h"
 
 namespace ft {
 

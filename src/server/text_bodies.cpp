@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/utf8.h"
 #include "server/endpoint_call.h"
 #include "server/event_lines.h"
 #include "server/json_fields.h"
-#include "text/utf8.h"
 
 namespace ft {
 

@@ -1,6 +1,6 @@
 #include "text/char_fallback.h"
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ft {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace ft {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/utf8.h"
 #include "text/char_fallback.h"
 #include "text/encoder.h"
 #include "text/piece_cache.h"
-#include "text/utf8.h"
 
 namespace ft {
 

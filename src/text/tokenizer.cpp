@@ -4,12 +4,12 @@
 
 #include "base/check.h"
 #include "base/read_text.h"
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/char_fallback.h"
 #include "text/end_tokens.h"
 #include "text/token_trie.h"
 #include "text/tokenizer_json.h"
-#include "text/utf8.h"
 
 namespace ft {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 #include "text/vocabulary_for_test.h"
 
 namespace ft {

@@ -47,15 +47,36 @@ class Usage(harness.Case):
         self.assertEqual((got["timings"]["prompt_n"], got["timings"]["predicted_n"]), (8, 4))
         self.assertEqual((got["threads"], got["reps"]), (1, 1))
 
-    def test_print_config_is_a_config(self):
-        config = self.write("config.yaml", "inference:\n  temperature: 0.25\n")
-        for command in ("run", "logits", "perplexity", "bench"):
+    def test_settings_are_given_and_shown_in_one_way_everywhere(self):
+        """Whichever command takes --config takes --set and --print-config too, and what it prints is such a file."""
+        config = self.write("config.yaml", "inference:\n  temperature: 0.25\n  system: \"a 'b' # \\u202e: 用\"\n  stop: [x, \"y\\n\"]\n")
+        env = {"FREETOKEN_KV_CACHE_SINK_TOKENS": "3", "FREETOKEN_INFERENCE_TEMPERATURE": "0.125"}
+        taking = []
+        for command in re.findall(r"(?m)^  ([a-z]+) {3}", self.good(run("--help")).text):
+            flags = re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", self.good(run(command, "--help")).text)
+            of_settings = {"--config", "--set", "--print-config"} & set(flags)
+            if not of_settings:
+                continue
+            taking.append(command)
             with self.subTest(command=command):
-                first = self.good(run(command, MODEL, "--config", config, "--print-config")).text
+                self.assertEqual(len(of_settings), 3, of_settings)
+                by_set = ("--set", "inference.top_k=7", "--set", "kv_cache.sink_tokens=5")
+                first = self.good(run(command, "--config", config, *by_set, "--print-config", env=env)).text
                 self.assertRegex(first, r"(?m)^model:$")
-                self.assertRegex(first, r"(?m)^  temperature: 0\.25\b.*#.*config\.yaml")
-                again = self.good(run(command, MODEL, "--config", self.write("again.yaml", first), "--print-config")).text
+                for key, value, origin in (("temperature", "0.125", "FREETOKEN_"), ("top_k", "7", "--set"), ("stop", ".*", "config.yaml"),
+                                           ("system", ".*", "config.yaml"), ("sink_tokens", "5", "--set")):
+                    self.assertRegex(first, r"(?m)^  %s: %s  # .*%s" % (key, value, origin))
+                again = self.good(run(command, "--config", self.write("again.yaml", first), "--print-config")).text
                 self.assertEqual(plain(again), plain(first))
+        self.assertTrue({"run", "serve", "batch", "plan", "bench", "pull", "list", "rm", "doctor"} <= set(taking), taking)
+
+    def test_a_text_that_is_no_utf8(self):
+        bad = "caf\udce9"  # the byte E9, as Python hands it to a program
+        for words, env, place in ((("--system", bad), None, "--system"), (("--stop", "a", "--stop", bad), None, "--stop"),
+                                  (("--set", "inference.system=" + bad), None, "--set inference.system"),
+                                  ((), {"FREETOKEN_INFERENCE_SYSTEM": bad}, "FREETOKEN_INFERENCE_SYSTEM")):
+            with self.subTest(place=place):
+                self.refused(run("run", DEMO, "-p", "x", *words, env=env), place + " takes", "UTF-8", "caf\\xe9")
 
     def test_precedence_of_settings(self):
         config = self.write("precedence.yaml", "inference:\n  temperature: 0.25\n")

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/jinja/callables.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/heap.h"
@@ -10,7 +11,6 @@
 #include "text/jinja/methods.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/show.h"
-#include "text/utf8.h"
 
 namespace ft::jinja {
 

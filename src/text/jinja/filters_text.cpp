@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/filter_tables.h"
 #include "text/jinja/format.h"
@@ -12,7 +13,6 @@
 #include "text/jinja/numbers.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/show.h"
-#include "text/utf8.h"
 
 namespace ft::jinja {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/heap.h"
-#include "text/utf8.h"
 
 namespace ft::jinja {
 

@@ -5,13 +5,13 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/format.h"
 #include "text/jinja/heap.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/search.h"
 #include "text/jinja/show.h"
-#include "text/utf8.h"
 
 namespace ft::jinja {
 

@@ -1,12 +1,12 @@
 #include "text/jinja/show.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/jinja/code_points.h"
 #include "text/jinja/heap.h"
 #include "text/jinja/loop.h"
 #include "text/jinja/numbers.h"
 #include "text/jinja/operators.h"
-#include "text/utf8.h"
 
 namespace ft::jinja {
 

@@ -15,6 +15,7 @@
 #include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/numbers.h"
+#include "cli/progress_bar.h"
 #include "cli/scheduler_settings.h"
 #include "cli/standard_output.h"
 #include "cli/timings.h"
@@ -113,14 +114,27 @@ Resident resident_now() {
 
 struct Result {
     Timings timings;
+    double fill_ms = 0;  // in which the slots were filled
     uint64_t hash = 0;
     double foreign_cpu = -1;
 };
+
+// What is measured is a program that has been up for some seconds. Returns the milliseconds that it took.
+double wait_for_full_slots(Engine& engine) {
+    constexpr Seconds k_between_marks = 0.1;
+    const Seconds start = now_seconds();
+    ProgressBar bar("filling slots");
+    while (!engine.slots_filled_within(k_between_marks))
+        bar.update(engine.expert_stats().bytes_read, engine.slot_bytes());
+    return (now_seconds() - start) * 1e3;
+}
 
 Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
     auto session = engine.new_session();
     if (!session) return session.error();
     const auto ids = bench_ids(std::max(flags.pp, flags.depth + 1 + flags.warm + flags.tg), engine.n_vocab());
+    Result result;
+    result.fill_ms = wait_for_full_slots(engine);
     const ForeignCpu watch;
     std::vector<Part> prompts, generations;
     for (int64_t rep = 0; rep < flags.reps; rep++) {
@@ -135,7 +149,6 @@ Expected<Result> measure(Engine& engine, const BenchFlags& flags) {
             generations.push_back(*part);
         }
     }
-    Result result;
     result.foreign_cpu = watch.share();
     CacheStats experts;
     if (!prompts.empty()) {
@@ -165,6 +178,7 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
     const Resident now = resident_now();
     if (flags.json) {
         nlohmann::ordered_json timings = to_json(t);
+        timings["fill_ms"] = rounded(r.fill_ms, 1);
         timings["logits_hash"] = fmt::format("{:016x}", r.hash);
         timings["foreign_cpu"] = rounded(r.foreign_cpu, 4);
         const nlohmann::ordered_json out = {

@@ -102,10 +102,7 @@ struct Session::State {
                 route_sink(route);
             };
         else engine.ops->on_route = nullptr;
-        if (engine.cache) {
-            if (Status s = engine.model->check_files(); !s) return s;
-            engine.keep_margin();
-        }
+        if (Status s = engine.begin_step(); !s) return s;
         memory.kv.slide(n_past, engine.plan.window, engine.kv.sink_tokens);
         check(memory.kv.reserve(n_past + static_cast<int64_t>(ids.size())), "a plan with too few pages");
         const CacheStats before = engine.stats();
@@ -260,6 +257,14 @@ Expected<std::optional<SwapFolder>> Engine::State::choose_swap(const LoadOptions
     return std::optional(std::move(*chosen));
 }
 
+Status Engine::State::begin_step() {
+    if (!cache) return {};
+    if (Status s = model->check_files(); !s) return s;
+    if (fill) fill->stop();
+    keep_margin();
+    return {};
+}
+
 void Engine::State::keep_margin() {
     const Seconds now = now_seconds();
     if (!watch.is_due(now)) return;
@@ -306,8 +311,20 @@ Status Engine::State::make_cache(const LoadOptions& options, const std::optional
     if (!made) return made.error();
     cache = std::move(*made);
     ops->use_cache(cache.get());
-    if (!how.profile.empty()) cache->warm(profile->hottest(how.profile));
+    if (options.prefetch || !how.profile.empty()) fill_slots(how.profile, options.prefetch);
     return {};
+}
+
+void Engine::State::fill_slots(const std::vector<uint32_t>& uses, bool others) {
+    std::vector<std::pair<int, int>> experts;
+    if (!uses.empty()) experts = profile->hottest(uses);
+    if (others)
+        for (int expert = 0; expert < model->hp().n_expert; expert++)
+            for (int layer = 0; layer < static_cast<int>(shape.mixtures.size()); layer++)
+                if (expert < shape.mixtures[static_cast<size_t>(layer)].n_expert)
+                    experts.emplace_back(layer, expert);
+    cache->warm(experts);
+    fill = std::make_unique<IdleFill>(*cache);
 }
 
 const Gguf& Engine::file() const { return state_->file; }
@@ -330,6 +347,8 @@ std::optional<Prediction> Engine::prediction() const {
     if (!profile) return std::nullopt;
     return predict(Machine{}, state_->shape, state_->plan, with_threads(*profile, threads()));
 }
+bool Engine::slots_filled_within(Seconds most) { return !state_->fill || state_->fill->done_within(most); }
+uint64_t Engine::slot_bytes() const { return state_->cache ? state_->cache->bytes() : 0; }
 bool Engine::experts_resident() const { return state_->plan.experts_resident; }
 uint64_t Engine::memory_margin() const { return state_->watch.margin(); }
 int64_t Engine::slots_given_back() const { return state_->cache ? state_->cache->n_parked() : 0; }

@@ -105,6 +105,10 @@ class Engine {
     const Plan& plan() const;  // where every byte is
     // What the plan foresaw, from the machine's profile as far as it is known: nothing is measured for it.
     std::optional<Prediction> prediction() const;
+    // Free slots for experts are filled until the first step begins. Waits so long for it; whether it is
+    // over.
+    bool slots_filled_within(Seconds most);
+    uint64_t slot_bytes() const;       // of all slots; 0 where all experts are resident
     bool experts_resident() const;     // false: RAM holds some, the drive the others
     uint64_t bytes_loaded() const;     // weights read from the file(s) before the first session
     uint64_t bytes_per_token() const;  // weights that one generated token reads

@@ -11,6 +11,7 @@
 #include "gguf/gguf.h"
 #include "model/model.h"
 #include "tiers/expert_cache.h"
+#include "tiers/idle_fill.h"
 #include "tiers/memory_watch.h"
 #include "tiers/plan.h"
 
@@ -28,6 +29,7 @@ struct Engine::State {
     std::optional<ExpertPack> pack;      // where experts are read from a copy
     std::string experts_from;            // what they are read from, a file or a folder
     std::unique_ptr<ExpertCache> cache;  // where RAM holds some of the experts
+    std::unique_ptr<IdleFill> fill;      // of the cache, until the first step
     std::optional<ExpertProfile> profile;
     int64_t n_ctx = 0;
     KvTypes kv_types;
@@ -40,6 +42,7 @@ struct Engine::State {
     std::function<Expected<Ram>()> read_memory;
 
     ~State() {
+        if (fill) fill->stop();
         if (profile && cache) profile->write(cache->uses());
     }
     ModelOutline outline() const {
@@ -54,14 +57,19 @@ struct Engine::State {
     Status make_plan(const LoadOptions& options, int threads);
     Expected<std::optional<SwapFolder>> choose_swap(const LoadOptions& options) const;
     Status make_cache(const LoadOptions& options, const std::optional<SwapFolder>& swap);
-    // Before a step of streamed experts: other programs may have taken memory, or given some back.
+    // Begins to fill the slots: with what earlier runs used most (uses may be empty), then, if `others`, with
+    // the others of all layers by turns.
+    void fill_slots(const std::vector<uint32_t>& uses, bool others);
+    // Before a step, where experts are streamed: the files must be as they were, and the cache is the step's.
+    Status begin_step();
+    // Other programs may have taken memory, or given some back.
     void keep_margin();
     // Tokens of a sequence of n_past that no token after them sees, once it has gone on beyond the context.
     int64_t forgotten(int64_t n_past) const {
         return kv.auto_evict && n_past > n_ctx ? std::max<int64_t>(0, n_past - plan.window - kv.sink_tokens)
                                                : 0;
     }
-    CacheStats stats() const { return cache ? cache->stats() : CacheStats{}; }
+    CacheStats stats() const { return fill ? fill->stats() : cache ? cache->stats() : CacheStats{}; }
 };
 
 // Refuses a pool (0: as large as the plan's) that has no room for one sequence with the plan's window.

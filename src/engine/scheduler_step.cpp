@@ -75,10 +75,7 @@ void Scheduler::State::lay_out() {
 
 Status Scheduler::State::forward() {
     engine.ops->on_route = nullptr;
-    if (engine.cache) {
-        if (Status unchanged = engine.model->check_files(); !unchanged) return unchanged;
-        engine.keep_margin();
-    }
+    if (Status ready = engine.begin_step(); !ready) return ready;
     const CacheStats before = engine.stats();
     const Seconds start = now_seconds();
     Status done = engine.model->forward(*engine.ops, slices, step_ids);

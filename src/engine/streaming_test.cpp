@@ -228,6 +228,26 @@ TEST_F(FileInUse, AnotherFileOfItsNameIsNotMixedIn) {
     EXPECT_TRUE(same_bits(logits_of(*engine_), logits_of(*whole)));
 }
 
+// What a program does between its start and the first prompt shows in what the prompt reads, and in no bit.
+TEST(Streaming, SlotsFilledBeforeTheFirstPromptSaveItTheirReads) {
+    LoadOptions options = streaming_options(k_mixture, 0.5);
+    uint64_t bytes[2] = {}, read_before = 0;
+    std::vector<float> logits[2];
+    for (const bool filled : {false, true}) {
+        options.prefetch = filled;
+        options.warm_start = false;
+        const auto engine = load(options);
+        ASSERT_NE(engine, nullptr);
+        EXPECT_TRUE(engine->slots_filled_within(60));
+        read_before = engine->expert_stats().bytes_read;
+        EXPECT_EQ(read_before > 0, filled);
+        logits[filled] = logits_of(*engine, 32, 0);  // one long step
+        bytes[filled] = engine->expert_stats().bytes_read - read_before;
+    }
+    EXPECT_TRUE(same_bits(logits[0], logits[1]));
+    EXPECT_LE(bytes[1], bytes[0] - read_before * 3 / 4) << "a quarter of the slots is for passage at most";
+}
+
 TEST(Streaming, ABudgetBelowOneStepIsRefusedWithTheSmallestThatWorks) {
     auto engine = load(options_for("qwen3moe-q4km"));
     ASSERT_NE(engine, nullptr);

@@ -47,7 +47,7 @@ class Belady final : public EvictionPolicy {
         const auto from = [](int) { return true; };
         return residents_.least(layer, {value, from, may_give_up});
     }
-    bool admits(int layer, int expert, int victim) const override {
+    bool admits(int layer, int expert, int victim, bool) const override {
         return next_use_[index(layer, expert)] < next_use_[static_cast<size_t>(residents_.expert_at(victim))];
     }
     uint32_t uses(int layer, int expert) const override { return uses_[index(layer, expert)]; }

@@ -136,8 +136,7 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lea
     check(missing_.empty() && waiting_ == 0 && arrived_.empty(), "a visit begins before the last one ended");
     layer_ = layer;
     visit_++;
-    // twice as many choices as experts: most are asked for, in the next layer as well
-    is_long_ = ids.size() >= 2 * static_cast<size_t>(records_[static_cast<size_t>(layer)].n_expert);
+    is_long_ = is_long_visit(ids.size(), records_[static_cast<size_t>(layer)].n_expert);
     guesses_.clear();
     absorb(false);
     for (const int32_t expert : ids)
@@ -190,7 +189,7 @@ void ExpertCache::judge_guesses() {
 void ExpertCache::admit_late(int number) {
     const int victim = choose_victim();
     Slot& slot = slots_state_[static_cast<size_t>(number)];
-    if (victim < 0 || !policy_->admits(slot.layer, slot.expert, victim)) return;
+    if (victim < 0 || !policy_->admits(slot.layer, slot.expert, victim, is_long_)) return;
     auto& passage = passage_[static_cast<size_t>(slots_.class_of(number))];
     policy_->dropped(victim);
     slots_state_[static_cast<size_t>(victim)].passing = true;
@@ -230,7 +229,7 @@ int ExpertCache::take_slot(int expert) {
         return slot;
     }
     const int victim = choose_victim();
-    if (victim >= 0 && policy_->admits(layer_, expert, victim)) {
+    if (victim >= 0 && policy_->admits(layer_, expert, victim, is_long_)) {
         policy_->dropped(victim);
         empty(victim);
         return victim;
@@ -410,6 +409,13 @@ void ExpertCache::warm(std::span<const std::pair<int, int>> experts) {
     for (const auto& expert : experts) warm_.push(expert);
     start_guesses(k_guesses_at_start);
     streamer_.start();
+}
+
+bool ExpertCache::fill() {
+    absorb(false);
+    start_guesses(k_guesses_at_start);
+    streamer_.start();
+    return open_guesses_ > 0;
 }
 
 // Guesses never take the place of what the policy keeps, and begin only where no needed read is left; in a

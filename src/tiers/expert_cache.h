@@ -96,9 +96,11 @@ class ExpertCache {
     // Why experts of the present step could not be had: a failed read, with file and offset.
     const Status& status() const { return status_; }
 
-    // Experts (layer, expert) to read while the drive is idle and slots are free: the hottest of the last
-    // run.
+    // Experts (layer, expert) to read while the drive is idle and slots are free, in this order.
     void warm(std::span<const std::pair<int, int>> experts);
+    // Between steps: sees what of them was read and begins the next; waits for nothing. False: all that finds
+    // a free slot is read.
+    bool fill();
 
     // Between steps: gives the memory of the least valuable experts back to the system, as far as a step's
     // least slots allow, and takes it again. Both return the bytes that it came to.

@@ -13,6 +13,7 @@
 #include "io/memory_file.h"
 #include "tiers/file_pattern_for_test.h"
 #include "tiers/guess_worth.h"
+#include "tiers/idle_fill.h"
 
 namespace ft {
 namespace {
@@ -63,6 +64,19 @@ class ExpertCacheTest : public ::testing::Test {
         auto cache = ExpertCache::create(records(), std::vector<int64_t>{n_slot}, options);
         ASSERT_TRUE(cache) << cache.error().what;
         cache_ = std::move(*cache);
+    }
+    // Every layer's experts in one step, as a long prompt asks for them.
+    void long_step() {
+        std::vector<int32_t> ids;
+        for (int i = 0; i < 2 * k_experts; i++) ids.push_back(i % k_experts);
+        cache_->begin_step();
+        for (int layer = 0; layer < k_layers; layer++) EXPECT_EQ(visit(layer, ids).size(), size_t{k_experts});
+    }
+    std::vector<std::pair<int, int>> all_by_turns() const {
+        std::vector<std::pair<int, int>> all;
+        for (int expert = 0; expert < k_experts; expert++)
+            for (int layer = 0; layer < k_layers; layer++) all.emplace_back(layer, expert);
+        return all;
     }
     static void expect_content(const Lease& lease, int layer) {
         for (int s = 0; s < 2; s++)
@@ -254,6 +268,67 @@ TEST_F(ExpertCacheTest, WarmExpertsAreReadBeforeAnyoneAsks) {
     while (cache_->next(ready)) n += ready.size();
     EXPECT_EQ(n, 2u);
     EXPECT_EQ(cache_->stats().bytes_read, 3 * (k_sizes[0] + k_sizes[1]));
+}
+
+// A cache that drove out what the next layers are about to ask for would find nothing at all.
+TEST_F(ExpertCacheTest, LongStepsOneAfterTheOtherFindWhatIsThere) {
+    constexpr int k_slots = 24, k_passing = k_slots / 4;  // for 48 experts
+    make(k_slots);
+    for (int step = 0; step < 4; step++) {
+        const CacheStats before = cache_->stats();
+        long_step();
+        const uint64_t hits = cache_->stats().hits - before.hits;
+        if (step > 0) {
+            EXPECT_GE(hits, uint64_t{k_slots - k_passing}) << step;
+        }
+        EXPECT_EQ(cache_->stats().misses - before.misses + hits, uint64_t{k_layers * k_experts});
+    }
+}
+
+TEST_F(ExpertCacheTest, SlotsThatWereFilledWhileNothingWasAskedServeTheFirstLongStep) {
+    constexpr int k_slots = 24;
+    make(k_slots);
+    const auto all = all_by_turns();
+    cache_->warm(all);
+    IdleFill fill(*cache_);
+    ASSERT_TRUE(fill.done_within(60));
+    const uint64_t one = k_sizes[0] + k_sizes[1];
+    EXPECT_EQ(fill.stats().bytes_read, k_slots * one) << "each free slot once";
+    fill.stop();
+    long_step();
+    EXPECT_GE(cache_->stats().hits, uint64_t{k_slots * 3 / 4});
+    EXPECT_LE(cache_->stats().bytes_read, (k_layers * k_experts + k_slots / 4) * one);
+}
+
+TEST_F(ExpertCacheTest, AFillThatIsStoppedLeavesAWholeCache) {
+    for (int round = 0; round < 50; round++) {
+        make(24);
+        const auto all = all_by_turns();
+        cache_->warm(all);
+        IdleFill fill(*cache_);
+        if (round % 2 == 1) std::this_thread::sleep_for(std::chrono::microseconds(20 * round));
+        fill.stop();
+        long_step();
+        EXPECT_TRUE(cache_->status());
+    }
+}
+
+TEST_F(ExpertCacheTest, AFillThatCannotReadFailsNoStepThatAsksForSomethingElse) {
+    make(24);
+    file_.bad_from = place(1, 0, 0);
+    const auto all = all_by_turns();
+    cache_->warm(all);
+    IdleFill fill(*cache_);
+    ASSERT_TRUE(fill.done_within(60)) << "each is tried once";
+    fill.stop();
+    cache_->begin_step();
+    EXPECT_EQ(visit(0, {1, 2, 9}).size(), 3u);
+    EXPECT_TRUE(cache_->status());
+    std::vector<Lease> ready;
+    cache_->begin(1, std::vector<int32_t>{4}, ready);
+    while (cache_->next(ready)) {
+    }
+    EXPECT_FALSE(cache_->status());
 }
 
 TEST_F(ExpertCacheTest, GivesTheLeastValuableSlotsBackAndTakesThemAgain) {

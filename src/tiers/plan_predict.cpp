@@ -130,9 +130,9 @@ DecodeTime decode_time(const ModelShape& shape, const Plan& plan, const Traffic&
 }
 
 // Seconds in which a step of n tokens reads the experts that they ask for and no slot holds: as many reads in
-// flight as the drive can use.
-double chunk_read_seconds(const ModelShape& shape, const Plan& plan, const MachineProfile& profile, int64_t n,
-                          bool slots_are_empty) {
+// flight as the drive can use. Full slots stay as they are in such a step, and hold what they happen to hold.
+double chunk_read_seconds(const ModelShape& shape, const Plan& plan, const MachineProfile& profile,
+                          int64_t n) {
     double bytes = 0, wanted = 0;
     const MixtureLayer* same = nullptr;
     for (const MixtureLayer& layer : shape.mixtures) {
@@ -141,24 +141,20 @@ double chunk_read_seconds(const ModelShape& shape, const Plan& plan, const Machi
         if (same == nullptr || same->n_expert != layer.n_expert || same->top_k != layer.top_k)
             wanted = expected_union(layer.n_expert, layer.top_k, n);
         same = &layer;
-        const double cached =
-            slots_are_empty ? 0.0 : part_of(plan.vram_slots[c] + plan.ram_slots[c], kind.n_experts);
-        const auto expert = static_cast<double>(kind.expert_bytes());
-        bytes += std::max(0.0, wanted - cached) * layer.n_expert * expert;
+        const double cached = part_of(plan.vram_slots[c] + plan.ram_slots[c], kind.n_experts);
+        bytes += wanted * (1 - cached) * layer.n_expert * static_cast<double>(kind.expert_bytes());
     }
     const double rate = profile.drive.streaming_gb_per_second() * k_gb;
     return rate > 0 ? bytes / rate : 0;
 }
 
-// Reading the next experts and computing with the last go side by side. The prompt is the first after a
-// start.
+// Reading the next experts and computing with the last go side by side.
 double prefill_seconds(const ModelShape& shape, const Plan& plan, const MachineProfile& profile,
                        const Rates& rates, int64_t n_token) {
     double seconds = 0;
     for (int64_t left = n_token; left > 0; left -= plan.chunk) {
         const int64_t n = std::min(left, plan.chunk);
-        const double read =
-            plan.experts_resident ? 0.0 : chunk_read_seconds(shape, plan, profile, n, left == n_token);
+        const double read = plan.experts_resident ? 0.0 : chunk_read_seconds(shape, plan, profile, n);
         const double compute = 2 * shape.active_parameters * static_cast<double>(n) / rates.flops;
         seconds += std::max(compute, read) + k_overlap_loss * std::min(compute, read);
     }

@@ -57,10 +57,19 @@ class EvictionPolicy {
     // The slot to give up for an expert of `layer`; -1 where no resident expert of its class may be given up.
     virtual int victim(int layer, FunctionRef<bool(int slot)> may_give_up) = 0;
     // Whether the expert, used() just now, should take the place of the victim that victim() just named.
-    virtual bool admits(int layer, int expert, int victim) const = 0;
+    // In a long step, which asks for most experts of every layer, what is compared is their worth before it,
+    // and at equal worth the victim stays: a later layer of this very step will likely ask for it, and nobody
+    // for the expert before the next step.
+    virtual bool admits(int layer, int expert, int victim, bool long_step) const = 0;
     // Uses of an expert so far, the profile's included: what a next run warms up with.
     virtual uint32_t uses(int layer, int expert) const = 0;
 };
+
+// Whether a visit is part of a long step: twice as many choices as the layer has experts, so that most of
+// them are asked for, in the next layer as well.
+inline bool is_long_visit(size_t n_choices, int n_expert) {
+    return n_choices >= 2 * static_cast<size_t>(n_expert);
+}
 
 // A policy is a row in policies.cpp.
 struct PolicyRow {

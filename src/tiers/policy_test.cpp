@@ -68,9 +68,24 @@ TEST(Policy, TheGuardKeepsACheckedExpertOutAndCanBeSwitchedOff) {
         const auto policy = make("lfu", shape, {.half_life = 16, .guard = guard});
         policy->used(0, 0, 0), policy->used(0, 0, 1), policy->placed(0, 0, 0);
         policy->used(0, 1, 2);
-        EXPECT_EQ(policy->admits(0, 1, 0), !guard);
+        EXPECT_EQ(policy->admits(0, 1, 0, false), !guard);
         policy->used(0, 1, 3);
-        EXPECT_TRUE(policy->admits(0, 1, 0));
+        EXPECT_TRUE(policy->admits(0, 1, 0, false));
+    }
+}
+
+TEST(Policy, InALongStepTheUseOfNowDoesNotCountAndEqualsStay) {
+    for (const char* name : {"lfu", "lfru", "static"}) {
+        const auto policy = make(name, {.n_layers = 2, .n_experts = 2, .n_slots = 1});
+        policy->placed(1, 0, 0);  // nobody asked for it yet
+        policy->used(0, 1, 1);
+        EXPECT_TRUE(policy->admits(0, 1, 0, false)) << name;
+        EXPECT_FALSE(policy->admits(0, 1, 0, true)) << name;
+        policy->used(1, 0, 1);
+        policy->used(0, 1, 2);
+        EXPECT_FALSE(policy->admits(0, 1, 0, true)) << name << ": both were used once before";
+        for (int64_t time = 3; time < 6; ++time) policy->used(0, 1, time);
+        EXPECT_TRUE(policy->admits(0, 1, 0, true)) << name << ": used more often before";
     }
 }
 

@@ -60,30 +60,31 @@ class Cache {
 
     // Hits and insertions are added to counts. `time` is what the policy is told. Returns how many were
     // missed.
-    size_t visit(int layer, std::span<const uint16_t> chosen, int64_t time, ReplayCounts& counts) {
+    size_t visit(const Visits::Visit& v, std::span<const uint16_t> chosen, int64_t time,
+                 ReplayCounts& counts) {
         ++visit_;
         missing_.clear();
         for (const int expert : chosen) {
-            policy_.used(layer, expert, time);
-            const int slot = slots_.find(layer, expert);
+            policy_.used(v.layer, expert, time);
+            const int slot = slots_.find(v.layer, expert);
             if (slot < 0) missing_.push_back(expert);
             else visit_of_slot_[static_cast<size_t>(slot)] = visit_;
         }
-        for (const int expert : missing_) counts.insertions += insert(layer, expert);
+        for (const int expert : missing_) counts.insertions += insert(v.layer, expert, v.long_step);
         counts.uses += chosen.size();
         counts.hits += chosen.size() - missing_.size();
         return missing_.size();
     }
 
  private:
-    bool insert(int layer, int expert) {
+    bool insert(int layer, int expert, bool long_step) {
         int slot = slots_.take_empty(layer);
         if (slot < 0) {
             const auto may_give_up = [&](int s) {
                 return !protect_visit_ || visit_of_slot_[static_cast<size_t>(s)] != visit_;
             };
             slot = policy_.victim(layer, may_give_up);
-            if (slot < 0 || !policy_.admits(layer, expert, slot)) return false;
+            if (slot < 0 || !policy_.admits(layer, expert, slot, long_step)) return false;
             policy_.dropped(slot);
             slots_.drop(slot);
         }
@@ -108,10 +109,13 @@ void append_union(const Trace& trace, size_t begin, size_t end, int64_t step, Vi
     for (size_t r = begin; r < end; ++r) rows_of_layer[static_cast<size_t>(trace.rows[r].layer)].push_back(r);
     for (const std::vector<size_t>& rows : rows_of_layer) {
         std::fill(seen.begin(), seen.end(), 0);
+        size_t n_choices = 0;
+        for (const size_t r : rows) n_choices += trace.rows[r].n_experts;
+        const bool long_step = is_long_visit(n_choices, trace.n_experts);
         for (const size_t r : rows)
             for (const uint16_t expert : trace.chosen(trace.rows[r])) {
                 if (std::exchange(seen[expert], 1)) continue;
-                to.visits.push_back({trace.rows[r].layer, 1, step, to.experts.size(), false});
+                to.visits.push_back({trace.rows[r].layer, 1, step, to.experts.size(), false, long_step});
                 to.experts.push_back(expert);
             }
     }
@@ -177,7 +181,7 @@ Visits visits_of(const Trace& trace, int64_t chunk) {
     for (; begin < trace.rows.size(); ++begin) {
         const Trace::Row& row = trace.rows[begin];
         all.visits.push_back(
-            {row.layer, row.n_experts, step + row.token - trace.n_prompt, all.experts.size(), true});
+            {row.layer, row.n_experts, step + row.token - trace.n_prompt, all.experts.size(), true, false});
         const auto chosen = trace.chosen(row);
         all.experts.insert(all.experts.end(), chosen.begin(), chosen.end());
     }
@@ -199,7 +203,7 @@ ReplayCounts Replayer::run(const ReplayPolicy& policy, int64_t slots, const Poli
     for (size_t i = 0; i < visits_.visits.size(); ++i) {
         const Visits::Visit& v = visits_.visits[i];
         const int64_t time = policy.row ? v.step : static_cast<int64_t>(i);
-        const size_t missed = cache.visit(v.layer, visits_.chosen(v), time, v.counted ? answer : prompt);
+        const size_t missed = cache.visit(v, visits_.chosen(v), time, v.counted ? answer : prompt);
         if (v.counted && !trace_.expert_bytes.empty())
             answer.missed_bytes += missed * trace_.expert_bytes[static_cast<size_t>(v.layer)];
     }

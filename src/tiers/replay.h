@@ -36,6 +36,7 @@ struct Visits {
         int64_t step;
         uint64_t first;  // of its experts
         bool counted;    // belongs to the answer
+        bool long_step;  // is_long_visit()
     };
     std::vector<Visit> visits;
     std::vector<uint16_t> experts;

@@ -113,9 +113,9 @@ constexpr Key k_first_keys[] = {
      .kind = Kind::boolean,
      .use = Use::loading,
      .fallback = "auto",
-     .help = "read what the next layer will likely ask for while the drive is idle, as long as that pays; "
-             "auto is "
-             "the same as true",
+     .help = "read while the drive is idle: into free slots before the first prompt, and what the next layer "
+             "will "
+             "likely ask for, as long as that pays; auto is the same as true",
      .example = "true"},
     {.section = "memory",
      .name = "warm_start",

@@ -17,15 +17,26 @@ std::string template_origin(const Settings& settings) {
     return origin == "--template" ? origin : fmt::format("model.template ({})", origin);
 }
 
+Expected<ChatTemplate> template_of_file(const Settings& settings) {
+    const std::string& path = settings.text("model.template");
+    Expected<std::string> source = read_text(path, k_largest_template_bytes);
+    if (!source) return source.error().within(template_origin(settings));
+    Expected<ChatTemplate> parsed = ChatTemplate::parse(*source);
+    if (!parsed) return parsed.error().within(fmt::format("template file {}", path));
+    return parsed;
+}
+
+Expected<ChatTemplate> template_of_text(const Settings& settings) {
+    Expected<ChatTemplate> parsed = ChatTemplate::parse(settings.text("model.template_text"));
+    if (parsed) return parsed;
+    Error error = parsed.error().within(settings.origin("model.template_text"));
+    error.remedy = "Mend it, leave it out for the model's own, or give another by --template FILE.";
+    return error;
+}
+
 Expected<ChatTemplate> load_template(const Settings& settings, const Gguf& file, const std::string& model) {
-    if (settings.has("model.template")) {
-        const std::string& path = settings.text("model.template");
-        Expected<std::string> source = read_text(path, k_largest_template_bytes);
-        if (!source) return source.error().within(template_origin(settings));
-        Expected<ChatTemplate> parsed = ChatTemplate::parse(*source);
-        if (!parsed) return parsed.error().within(fmt::format("template file {}", path));
-        return parsed;
-    }
+    if (settings.has("model.template")) return template_of_file(settings);
+    if (settings.has("model.template_text")) return template_of_text(settings);
     if (!file.has("tokenizer.chat_template"))
         return Error{Code::unsupported, fmt::format("{} has no chat template", model),
                      "Use --raw to continue a text, or give a template by --template FILE."};
@@ -76,7 +87,8 @@ Expected<ModelText> load_model_text(const ModelChoice& choice, TemplateUse use) 
         *file, choice.settings.has("model.tokenizer") ? choice.settings.text("model.tokenizer") : "");
     if (!tokenizer) return tokenizer.error();
     text.tokenizer = std::move(*tokenizer);
-    const bool there = choice.settings.has("model.template") || file->has("tokenizer.chat_template");
+    const bool there = choice.settings.has("model.template") || choice.settings.has("model.template_text") ||
+                       file->has("tokenizer.chat_template");
     if (use == TemplateUse::needed || (use == TemplateUse::where_there_is_one && there)) {
         Expected<ChatTemplate> chat_template = load_template(choice.settings, *file, choice.path);
         if (!chat_template) return chat_template.error();

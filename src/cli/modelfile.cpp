@@ -42,16 +42,35 @@ constexpr ModelfileParameter k_parameters[] = {
     {"use_mlock", ""},
 };
 
-std::string_view without_blanks(std::string_view text) {
-    const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
+std::string_view without_blanks_before(std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
 }
 
-// Up to the first blank, and what follows.
+std::string_view without_blanks(std::string_view text) {
+    text = without_blanks_before(text);
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
+// Up to the first blank, and what follows the blanks.
 std::pair<std::string_view, std::string_view> first_word(std::string_view text) {
-    const size_t end = std::min(text.find_first_of(" \t"), text.size());
-    return {text.substr(0, end), without_blanks(text.substr(end))};
+    const size_t end = std::min(text.find_first_of(" \t\r"), text.size());
+    return {text.substr(0, end), without_blanks_before(text.substr(end))};
+}
+
+size_t quote_at_line_end(std::string_view text) {
+    for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1)) {
+        const size_t next = text.find_first_not_of(" \t\r", at + 1);
+        if (next == std::string_view::npos || text[next] == '\n') return at;
+    }
+    return std::string_view::npos;
+}
+
+// A file of Windows has CR LF where a prompt wants LF.
+std::string with_plain_line_ends(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); i++)
+        if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') out += text[i];
+    return out;
 }
 
 std::string in_capitals(std::string_view word) {
@@ -67,7 +86,7 @@ class ModelfileParser {
 
     Expected<Modelfile> run() {
         while (!rest_.empty()) {
-            const std::string_view line = without_blanks(next_line());
+            const std::string_view line = without_blanks_before(next_line());
             if (line.empty() || line.front() == '#') continue;
             const auto [name, value] = first_word(line);
             if (Status taken = take(in_capitals(name), value); !taken) return taken.error();
@@ -92,28 +111,24 @@ class ModelfileParser {
         return Error{Code::invalid, fmt::format("{}: {}", origin(), what), std::move(remedy)};
     }
 
-    // A value in quotes, one or three, or as it stands; three quotes may close lines later.
+    // A value in quotes, one or three, or as it stands, without the blanks around it. Quotes may be closed
+    // lines later: three wherever they stand, one at the end of a line.
     Expected<std::string> text_of(std::string_view value) {
-        constexpr std::string_view k_triple = "\"\"\"";
-        if (!value.starts_with(k_triple)) {
-            const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
-            return std::string(quoted ? value.substr(1, value.size() - 2) : value);
-        }
-        const int begun = line_;
-        std::string text(value.substr(k_triple.size()));
-        while (text.find(k_triple) == std::string::npos) {
-            if (rest_.empty())
-                return wrong(fmt::format("the quotes of line {} are never closed", begun),
-                             "Write \"\"\" after the text.");
-            text += '\n';
-            text += next_line();
-        }
-        return text.substr(0, text.find(k_triple));
+        const std::string_view quotes = value.starts_with("\"\"\"") ? "\"\"\""
+                                        : value.starts_with('"')    ? "\""
+                                                                    : "";
+        if (quotes.empty()) return std::string(without_blanks(value));
+        const std::string_view text(value.data() + quotes.size(), rest_.data() + rest_.size());
+        const size_t end = quotes.size() > 1 ? text.find(quotes) : quote_at_line_end(text);
+        if (end == std::string_view::npos)
+            return wrong("its quotes are never closed", fmt::format("Write {} after the text.", quotes));
+        while (!rest_.empty() && rest_.data() <= text.data() + end) next_line();
+        return with_plain_line_ends(text.substr(0, end));
     }
 
     Status take(const std::string& name, std::string_view value) {
         const std::string place = origin();
-        if (name == "FROM") return take_model(std::string(value));
+        if (name == "FROM") return take_model(std::string(without_blanks(value)));
         if (name == "PARAMETER") return take_parameter(value);
         const Expected<std::string> text = text_of(value);
         if (!text) return text.error();
@@ -121,11 +136,11 @@ class ModelfileParser {
             out_.presets.push_back({place, "inference.system", *text});
             return {};
         }
+        if (name == "TEMPLATE") {
+            out_.presets.push_back({place, "model.template_text", *text});
+            return {};
+        }
         if (name == "LICENSE" || name == "REQUIRES") return {};
-        if (name == "TEMPLATE")
-            return wrong(
-                "TEMPLATE is written in Go's template language",
-                "Leave it out: the model's own template is used. Another, in Jinja, is model.template.");
         if (name == "ADAPTER" || name == "MESSAGE")
             return wrong(fmt::format("{} is not offered", name), "Leave it out.");
         return wrong(fmt::format("{} is no instruction of a Modelfile", printable(name)),

@@ -39,6 +39,36 @@ TEST(Modelfile, BecomesSettings) {
     EXPECT_NE(got->notes[0].find("num_gpu"), std::string::npos);
 }
 
+TEST(Modelfile, ATemplateIsWeakerThanWhatIsSaidElsewhere) {
+    const auto got = parse_modelfile(
+        "FROM x.gguf\r\nTEMPLATE \"\"\"{{ if .System }}{{ .System }} \r\n{{ end }} \n \"q\" {{ .Prompt "
+        "}}\n\"\"\"  \n"
+        "SYSTEM \"two\nlines \"  \nPARAMETER stop \"a\"b\"\nLICENSE \"\"\"\nx\n\"\"\"\nPARAMETER top_k 3\n",
+        "Modelfile");
+    ASSERT_TRUE(got) << got.error().sentence();
+    const auto settings = load_settings({.presets = got->presets});
+    ASSERT_TRUE(settings) << settings.error().sentence();
+    EXPECT_EQ(settings->text("model.template_text"),
+              "{{ if .System }}{{ .System }} \n{{ end }} \n \"q\" {{ .Prompt }}\n");
+    EXPECT_EQ(settings->origin("model.template_text"), "Modelfile line 2");
+    EXPECT_EQ(settings->text("inference.system"), "two\nlines ");
+    EXPECT_EQ(settings->list("inference.stop"), std::vector<std::string>{"a\"b"});
+    EXPECT_EQ(settings->integer("inference.top_k"), 3);
+    EXPECT_EQ(settings->origin("inference.top_k"), "Modelfile line 12");
+
+    const auto word = [](const std::string& line) {
+        const auto file = parse_modelfile(line, "Modelfile");
+        return file && file->presets.size() == 1 ? file->presets[0].text : "refused";
+    };
+    EXPECT_EQ(word("TEMPLATE {{ .Prompt }} "), "{{ .Prompt }}");
+    EXPECT_EQ(word("template \"{{ .Prompt }} \""), "{{ .Prompt }} ");
+    EXPECT_EQ(word("TEMPLATE \"\"\" a\"\"\""), " a");
+
+    const auto other = load_settings({.assignments = {"model.template_text=mine"}, .presets = got->presets});
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->text("model.template_text"), "mine");
+}
+
 TEST(Modelfile, AModelIsAFileOrAName) {
     std::string folder = testing::TempDir() + "freetoken-modelfile-XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -57,7 +87,7 @@ TEST(Modelfile, AModelIsAFileOrAName) {
 }
 
 TEST(Modelfile, RefusalsNameTheLine) {
-    for (const char* text : {"\nTEMPLATE \"{{ .Prompt }}\"", "\nADAPTER x", "\nSYSTEM \"\"\"never closed\nx",
+    for (const char* text : {"\nTEMPLATE \"{{ .Prompt }}", "\nADAPTER x", "\nSYSTEM \"\"\"never closed\nx",
                              "\nPARAMETER num_ctxx 1", "\nNONSENSE x", "\nFROM"}) {
         const auto got = parse_modelfile(text, "Modelfile");
         ASSERT_FALSE(got) << text;

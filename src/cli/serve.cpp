@@ -233,7 +233,9 @@ Expected<int> serve(ModelChoice choice) {
     if (!ram) return ram.error();
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
-    const Expected<ServedModelInfo> info = served_model_info(served_name(settings, choice.path), choice.path);
+    const Expected<ServedModelInfo> info =
+        served_model_info(served_name(settings, choice.path), choice.path,
+                          text->chat_template ? &*text->chat_template : nullptr);
     if (!info) return info.error();
     fit_profile(choice, info->trained_context);
     const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));

@@ -11,6 +11,7 @@
 #include "gguf/summary.h"
 #include "hub/sha256.h"
 #include "io/file.h"
+#include "text/chat_template.h"
 
 namespace ft::cli {
 
@@ -50,13 +51,13 @@ std::string served_name(const Settings& settings, const std::string& path) {
     return std::filesystem::path(path).stem().string();
 }
 
-Expected<ServedModelInfo> served_model_info(std::string name, const std::string& path) {
+Expected<ServedModelInfo> served_model_info(std::string name, const std::string& path,
+                                            const ChatTemplate* chat_template) {
     const Expected<Gguf> file = Gguf::open(path);
     if (!file) return file.error();
     Expected<std::string> digest = model_digest(*file);
     if (!digest) return digest.error();
     const Summary summary = summarise(*file);
-    const std::string text = summary.chat_template.value_or("");
     const Expected<int64_t> width = file->get_int(summary.architecture + ".embedding_length", 0);
     return ServedModelInfo{.name = std::move(name),
                            .created = modified(path),
@@ -66,11 +67,11 @@ Expected<ServedModelInfo> served_model_info(std::string name, const std::string&
                            .quantisation = summary.quantisation,
                            .architecture = summary.architecture,
                            .trained_context = summary.context_length.value_or(0),
-                           .template_text = text,
+                           .template_text = chat_template ? chat_template->source() : "",
                            .embedding_length = width ? *width : 0,
                            .vocabulary = summary.vocab_size.value_or(0),
-                           .tools = text.find("tools") != std::string::npos,
-                           .thinking = text.find("<think>") != std::string::npos};
+                           .tools = chat_template && chat_template->names_tools(),
+                           .thinking = chat_template && chat_template->names_thinking()};
 }
 
 }  // namespace ft::cli

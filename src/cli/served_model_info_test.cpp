@@ -8,6 +8,7 @@
 
 #include "gguf/writer.h"
 #include "hub/sha256.h"
+#include "text/chat_template.h"
 
 namespace ft::cli {
 namespace {
@@ -33,7 +34,7 @@ class ServedModelInfoTest : public testing::Test {
         return path;
     }
     static ServedModelInfo info(const std::string& path) {
-        const auto got = served_model_info("m", path);
+        const auto got = served_model_info("m", path, nullptr);
         EXPECT_TRUE(got) << (got ? "" : got.error().sentence());
         return got ? *got : ServedModelInfo{};
     }
@@ -49,7 +50,18 @@ TEST_F(ServedModelInfoTest, TheDigestIsTheModelsAndTheSizeTheFiles) {
     EXPECT_EQ(first.embedding_length, 64);
     EXPECT_EQ(info(put("same.gguf", "one")).digest, first.digest);
     EXPECT_NE(info(put("other.gguf", "two")).digest, first.digest);
-    EXPECT_FALSE(served_model_info("m", folder_ + "/absent.gguf"));
+    EXPECT_FALSE(served_model_info("m", folder_ + "/absent.gguf", nullptr));
+}
+
+TEST_F(ServedModelInfoTest, TheTemplateIsTheOneInUse) {
+    const auto chat_template = ChatTemplate::parse("{{ .Prompt }}{{ if .Think }}<think>{{ end }}");
+    ASSERT_TRUE(chat_template);
+    const auto got = served_model_info("m", put("a.gguf", "one"), &*chat_template);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->template_text, chat_template->source());
+    EXPECT_TRUE(got->thinking);
+    EXPECT_FALSE(got->tools);
+    EXPECT_EQ(info(put("b.gguf", "two")).template_text, "");
 }
 
 TEST_F(ServedModelInfoTest, TheNameIsTheFilesUnlessItIsSet) {

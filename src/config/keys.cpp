@@ -55,8 +55,15 @@ constexpr Key k_first_keys[] = {
      .kind = Kind::path,
      .flag = "--template",
      .value_name = "FILE",
-     .help = "a Jinja chat template to use in place of the model's own",
+     .help = "a chat template to use in place of the model's own: in Jinja, or in Go's template language as "
+             "Ollama has it",
      .example = "~/models/chat.jinja"},
+    {.section = "model",
+     .name = "template_text",
+     .kind = Kind::text,
+     .help = "the text of such a template, where it lies in no file of its own: the TEMPLATE of a Modelfile. "
+             "model.template is stronger",
+     .example = "\"{{ .Prompt }} {{ .Response }}\""},
 
     {.section = "model",
      .name = "served_model_name",

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <new>
 
+#include "text/go/chat.h"
+#include "text/go/parser.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/template.h"
 
@@ -65,7 +67,11 @@ Expected<ChatTemplate> ChatTemplate::parse(std::string_view source) {
         return Error{Code::too_large,
                      fmt::format("the template has {} bytes, more than 1 MiB", source.size()), ""};
     try {
-        return ChatTemplate(std::make_shared<const jinja::Template>(jinja::parse_template(source)));
+        if (go::looks_like_go(source))
+            return ChatTemplate(source, nullptr,
+                                std::make_shared<const go::Template>(go::parse_template(source)));
+        return ChatTemplate(source, std::make_shared<const jinja::Template>(jinja::parse_template(source)),
+                            nullptr);
     } catch (const jinja::Failure& failure) {
         return error_of(failure);
     } catch (const std::bad_alloc&) {
@@ -77,13 +83,23 @@ Expected<std::string> ChatTemplate::render(const Json& context, const RenderOpti
     if (!context.is_object())
         return Error{Code::invalid, "the context of a chat template is not a JSON object", ""};
     try {
-        jinja::Interpreter interpreter(*parsed_, options.limits, options.now);
+        if (go_) return go::render_chat(*go_, context, options.limits, options.now);
+        jinja::Interpreter interpreter(*jinja_, options.limits, options.now);
         return interpreter.run(value_of(interpreter.heap(), context, 0));
     } catch (const jinja::Failure& failure) {
         return error_of(failure);
     } catch (const std::bad_alloc&) {
         return k_no_memory;
     }
+}
+
+bool ChatTemplate::names_tools() const {
+    return source_->find(go_ ? ".Tools" : "tools") != std::string::npos;
+}
+
+bool ChatTemplate::names_thinking() const {
+    return source_->find("<think>") != std::string::npos ||
+           (go_ && source_->find(".Think") != std::string::npos);
 }
 
 Json ChatContext::to_json() const {

@@ -1,7 +1,8 @@
-// A model's chat template: Jinja source that turns messages into the prompt text. Parsed once, rendered any
-// number of times, from any thread. The language is Jinja2 as the transformers library configures it; what is
-// not supported is refused, never rendered otherwise. Rendering is bounded in time, memory and depth whatever
-// the template says.
+// A model's chat template: source that turns messages into the prompt text. Parsed once, rendered any number
+// of times, from any thread. The language is Jinja2 as the transformers library configures it, or Go's
+// text/template as Ollama has it (text/go/parser.h says how they are told apart); what is not supported is
+// refused, never rendered otherwise. Rendering is bounded in time, memory and depth whatever the template
+// says.
 #pragma once
 
 #include <memory>
@@ -17,6 +18,9 @@
 namespace ft {
 
 namespace jinja {
+struct Template;
+}
+namespace go {
 struct Template;
 }
 
@@ -38,9 +42,21 @@ class ChatTemplate {
     Expected<std::string> render(const nlohmann::ordered_json& context,
                                  const RenderOptions& options = {}) const;
 
+    const std::string& source() const { return *source_; }
+    // Whether the source speaks of tools, and of thinking: what it makes of them is not known.
+    bool names_tools() const;
+    bool names_thinking() const;
+
  private:
-    explicit ChatTemplate(std::shared_ptr<const jinja::Template> parsed) : parsed_(std::move(parsed)) {}
-    std::shared_ptr<const jinja::Template> parsed_;
+    ChatTemplate(std::string_view source, std::shared_ptr<const jinja::Template> jinja,
+                 std::shared_ptr<const go::Template> go)
+        : source_(std::make_shared<const std::string>(source)),
+          jinja_(std::move(jinja)),
+          go_(std::move(go)) {}
+
+    std::shared_ptr<const std::string> source_;
+    std::shared_ptr<const jinja::Template> jinja_;  // one of these two
+    std::shared_ptr<const go::Template> go_;
 };
 
 // The context that published templates expect of a chat.

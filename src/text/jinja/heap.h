@@ -1,5 +1,5 @@
 // What a rendering may spend, and where its values come from. One Heap per rendering; it outlives every value
-// it made. Going over a limit throws Failure, which stays inside text/jinja.
+// it made. Going over a limit throws Failure, which stays inside text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace ft::jinja {
 
-// A template or an operation that fails. line is 0 until the statement that failed is known.
+// A template, of either language, or an operation that fails. line is 0 until the statement that failed is
+// known.
 struct Failure : std::runtime_error {
     explicit Failure(const std::string& message, int at_line = 0)
         : std::runtime_error(message), line(at_line) {}

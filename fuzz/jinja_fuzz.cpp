@@ -1,4 +1,5 @@
-// Any bytes as a chat template of either language, rendered with small limits: the end is a text or an error, within the limits.
+// Any bytes as a chat template of either language, rendered with small limits: the end is a text or an error,
+// within the limits.
 #include <string>
 
 #include "text/chat_template.h"

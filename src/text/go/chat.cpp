@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "text/go/interpreter.h"
 
 namespace ft::go {
@@ -32,6 +33,9 @@ Json call_of(const Json& sent) {
 
 Json message_of(const Json& sent) {
     const std::string role = member_text(sent, "role");
+    if (const auto content = sent.find("content");
+        content != sent.end() && !content->is_null() && !content->is_string())
+        throw jinja::Failure("the content of a message is no text");
     Json message = {{"role", role}, {"content", member_text(sent, "content")}};
     if (const std::string thinking = member_text(sent, "reasoning_content"); !thinking.empty())
         message["thinking"] = thinking;
@@ -137,12 +141,12 @@ std::string render_chat(const Template& parsed, const Json& context, const jinja
         const auto tools = context.find("tools");
         data["Tools"] = tools != context.end() && tools->is_array() ? *tools : Json::array();
         interpreter.render(data, false);
-        return interpreter.take();
+        return mend_utf8(interpreter.take());
     }
     Turns turns(interpreter, std::move(data));
     for (const Json& message : messages) turns.add(message);
     turns.end(true);
-    return interpreter.take();
+    return mend_utf8(interpreter.take());
 }
 
 }  // namespace ft::go

@@ -1,7 +1,7 @@
 // A chat by a Go template, as Ollama renders it. A template that reads .Messages gets the whole conversation;
 // another is rendered turn after turn with .System, .Prompt and .Response, the last turn only up to its
 // .Response. Neighbours of one role are joined by an empty line, but for results of tools and for messages
-// with calls.
+// with calls. Characters that a template cuts through become U+FFFD.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

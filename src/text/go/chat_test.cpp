@@ -173,6 +173,10 @@ TEST(GoChat, MessagesOfAnyShapeDoNotBreakIt) {
                 R"([{"role": 1, "content": null}, {"tool_calls": [1, {"name": "f"}, {"function": {"arguments": "raw"}}]}])")),
         "{}f{}raw");
     EXPECT_TRUE(go_chat("{{ .Prompt }}", Json::parse("[1]")).starts_with("failed: "));
+    EXPECT_EQ(go_chat("{{ .Prompt }}", Json::parse(R"([{"role": "user", "content": [{"type": "text"}]}])")),
+              "failed: the content of a message is no text");
+    EXPECT_EQ(go_chat("{{ slice .Prompt 0 1 }}", Json::parse(R"([{"role": "user", "content": "é"}])")),
+              "\xEF\xBF\xBD");
 }
 
 }  // namespace

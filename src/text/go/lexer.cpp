@@ -1,6 +1,7 @@
 #include "text/go/lexer.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/ascii.h"
@@ -243,16 +244,21 @@ Token Lexer::number_token() {
     const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
     Token out = token(TokenKind::integer, text);
     int64_t value = 0;
+    const bool octal = digits.size() > 1 && digits[0] == '0';
     const std::string_view magnitude = hex ? digits.substr(2) : digits;
     const char* last = magnitude.data() + magnitude.size();
-    if (const auto [stop, error] = std::from_chars(magnitude.data(), last, value, hex ? 16 : 10);
+    if (const auto [stop, error] = std::from_chars(magnitude.data(), last, value,
+                                                   hex     ? 16
+                                                   : octal ? 8
+                                                           : 10);
         error == std::errc() && stop == last && value >= 0) {
         out.integer = negative ? -value : value;
     } else {
         char* rest = nullptr;
         out.kind = TokenKind::real;
         out.real = std::strtod(text.c_str(), &rest);
-        if (hex || *rest != '\0' || text.find_first_not_of("+-.0123456789eE") != std::string::npos)
+        if (hex || *rest != '\0' || !std::isfinite(out.real) ||
+            text.find_first_not_of("+-.0123456789eE") != std::string::npos)
             fail(fmt::format("{} is no number that is understood", printable(text, 40)));
     }
     advance(end);

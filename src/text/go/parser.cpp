@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/go/functions.h"
 #include "text/go/lexer.h"
 #include "text/jinja/heap.h"
@@ -413,6 +414,9 @@ bool looks_like_go(std::string_view source) {
     return false;
 }
 
-Template parse_template(std::string_view source) { return TemplateParser(source).run(); }
+Template parse_template(std::string_view source) {
+    if (!is_utf8(source)) throw jinja::Failure("the template is not UTF-8");
+    return TemplateParser(source).run();
+}
 
 }  // namespace ft::go

@@ -54,9 +54,9 @@ TEST(GoTemplate, Literals) {
               "a\t\"b\"\né"
               "AA\\");
     EXPECT_EQ(sample_text("{{ `raw \\n\n\"x\"` }}"), "raw \\n\n\"x\"");
-    EXPECT_EQ(sample_text(
-                  "{{ 12 }} {{ 0x1f }} {{ -7 }} {{ 'a' }} {{ 1.50 }} {{ 1e6 }} {{ 123456.0 }} {{ 0.00001 }}"),
-              "12 31 -7 97 1.5 1e+06 123456 1e-05");
+    EXPECT_EQ(sample_text("{{ 12 }} {{ 0x1f }} {{ 017 }} {{ -7 }} {{ 'a' }} {{ 1.50 }} {{ 1e6 }} {{ 123456.0 "
+                          "}} {{ 0.00001 }}"),
+              "12 31 15 -7 97 1.5 1e+06 123456 1e-05");
     EXPECT_EQ(sample_text("{{ true }} {{ false }}"), "true false");
 }
 
@@ -187,6 +187,8 @@ TEST(GoTemplate, WhatCannotBeIsRefusedByNameAndLine) {
         {"{{ }}", "where a value is expected"},
         {"{{ (1 }}", "where ) is expected"},
         {"{{ 08x }}", "08x is no number"},
+        {"{{ 1e999 }}", "1e999 is no number"},
+        {"{{ .System }}\xFF", "not UTF-8"},
     };
     for (const auto& [source, what] : k_bad) {
         const std::string got = sample_text(source);

@@ -38,8 +38,7 @@ Value zero_of(const FieldRow& row) {
     }
 }
 
-// Whether JSON is what a field of a Go struct could hold: a text for a text, say. Types of schemas are texts
-// or lists.
+// Whether a field has what the JSON says: null counts as absent, but where the field may hold anything.
 bool suits(const Json& json, const FieldRow& row) {
     if (json.is_null()) return row.zero == Kind::nil;
     if (row.zero == Kind::list) return json.is_array();

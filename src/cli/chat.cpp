@@ -124,6 +124,7 @@ class Chat {
         }
         if (fitted->dropped_turns > 0)
             say(dropped_turns_line(fitted->dropped_turns, fitted->dropped_tokens, n_ctx));
+        keep_beginning(model_, fitted->prompt);
         clear_interrupt();
         Expected<Reply> reply = reply_to(model_, fitted->prompt, style_);
         clear_interrupt();

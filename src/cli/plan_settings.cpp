@@ -32,6 +32,7 @@ PlanSettings plan_settings(const ModelChoice& choice) {
     plan.window = kv.sliding_window;
     plan.sinks = kv.sink_tokens;
     plan.endless = kv.auto_evict;
+    plan.state_checkpoint_bytes = kv.state_checkpoint_bytes;
     return plan;
 }
 

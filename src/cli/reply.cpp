@@ -12,9 +12,16 @@
 #include "device/cpu.h"
 #include "device/foreign_cpu.h"
 #include "engine/machine_profile.h"
+#include "engine/state_borders.h"
 #include "text/answer_text.h"
 
 namespace ft::cli {
+
+void keep_beginning(RunModel& model, const Prompt& prompt) {
+    if (!model.sequence->keeps_states()) return;
+    const std::vector<int64_t> begins = message_begins(prompt.ids, *model.tokenizer);
+    model.sequence->keep_state_at(begins.empty() ? 0 : begins.back());
+}
 
 Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style) {
     const ForeignCpu watch;

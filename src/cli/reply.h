@@ -18,6 +18,11 @@ struct Reply {
     double foreign_cpu = -1;  // share of the processors that other programs used meanwhile; -1: not known
 };
 
+// For a chat, before reply_to(): where the model has recurrent layers, their state is kept where the answer
+// begins. The next prompt has the same ids up to there, and then what the template makes of the answer, which
+// need not be what was fed: most leave out the thinking.
+void keep_beginning(RunModel& model, const Prompt& prompt);
+
 // Streams to stdout as `style` says; Ctrl-C ends it.
 Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle& style);
 

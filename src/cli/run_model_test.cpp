@@ -61,6 +61,108 @@ TEST(RunModel, ALaterTurnFeedsOnlyWhatIsNewAndAnswersTheSame) {
     EXPECT_EQ(again.answer.ids, one.answer.ids);
 }
 
+// As the templates of thinking models are: the thinking of earlier turns is left out, and an answer begins
+// with it.
+constexpr const char* k_thinking_template =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}";
+
+// A conversation on a model with recurrent layers. The answers are given, so that the turns are known.
+class RecurrentChat {
+ public:
+    explicit RecurrentChat(const std::string& more = "inference.max_tokens=6") {
+        const std::string path = testing::TempDir() + "freetoken-thinking-test.jinja";
+        std::ofstream(path) << k_thinking_template;
+        ModelChoice choice =
+            demo({"model.template=" + path, "inference.ignore_eos=true", "inference.max_tokens=6", more});
+        choice.path = FREETOKEN_SOURCE_DIR "/tests/goldens/small/qwen35moe-q4k/model.gguf";
+        model_ = loaded(choice);
+        std::remove(path.c_str());
+        chat_.emplace(*model_.chat_template, *model_.tokenizer, std::nullopt);
+    }
+
+    RunModel& model() { return model_; }
+    Conversation& chat() { return *chat_; }
+    int64_t n_prompt() const { return n_prompt_; }
+    // Of the begin of an answer, which is read anew.
+    int64_t n_begin() const {
+        return static_cast<int64_t>(
+            raw_prompt(*model_.tokenizer, "<|im_start|>assistant\n<think>\n").ids.size());
+    }
+
+    Reply ask(const std::string& text) {
+        chat_->add_user(text);
+        const Expected<Prompt> prompt = chat_->prompt();
+        check(static_cast<bool>(prompt), "the template renders");
+        n_prompt_ = static_cast<int64_t>(prompt->ids.size());
+        keep_beginning(model_, *prompt);
+        Reply reply = answered(model_, *prompt);
+        chat_->add_assistant("so it is", "some thinking");
+        return reply;
+    }
+
+ private:
+    RunModel model_;
+    std::optional<Conversation> chat_;
+    int64_t n_prompt_ = 0;
+};
+
+TEST(RunModel, WithRecurrentLayersALaterTurnFeedsOnlyWhatIsNewToo) {
+    RecurrentChat chat, plain("kv_cache.state_checkpoints=0");
+    ASSERT_TRUE(chat.model().sequence->keeps_states());
+    ASSERT_FALSE(plain.model().sequence->keeps_states());
+    const std::string text = "one two three four five six seven eight nine ten ";
+    int64_t before = 0;
+    for (const std::string& question : {text + text, text, text + "eleven", text}) {
+        const Reply got = chat.ask(question), whole = plain.ask(question);
+        EXPECT_EQ(whole.answer.timings.prompt_n, plain.n_prompt());
+        EXPECT_EQ(got.answer.timings.prompt_n, chat.n_prompt() - before + (before > 0 ? chat.n_begin() : 0));
+        EXPECT_EQ(got.answer.ids, whole.answer.ids);
+        EXPECT_EQ(got.answer.logits_hash, whole.answer.logits_hash);
+        before = chat.n_prompt();
+    }
+    // a message that is taken back (Ctrl-C before an answer) and said otherwise
+    chat.chat().drop_last();
+    chat.chat().drop_last();
+    plain.chat().drop_last();
+    plain.chat().drop_last();
+    const Reply other = chat.ask("no, " + text), whole = plain.ask("no, " + text);
+    EXPECT_LT(other.answer.timings.prompt_n, chat.n_prompt() / 2);
+    EXPECT_EQ(other.answer.ids, whole.answer.ids);
+    EXPECT_EQ(other.answer.logits_hash, whole.answer.logits_hash);
+    // a new conversation
+    chat.chat().clear();
+    chat.model().sequence->keep_prefix_of({});
+    EXPECT_EQ(chat.model().sequence->n_past(), 0);
+    plain.chat().clear();
+    const Reply anew = chat.ask(text), anew_plain = plain.ask(text);
+    EXPECT_EQ(anew.answer.timings.prompt_n, chat.n_prompt());
+    EXPECT_EQ(anew.answer.logits_hash, anew_plain.answer.logits_hash);
+}
+
+TEST(RunModel, WithRecurrentLayersAPromptThatIsStoppedCostsOnlyItself) {
+    RecurrentChat chat, plain("kv_cache.state_checkpoints=0");
+    const std::string text = "one two three four five six seven eight nine ten ";
+    chat.ask(text + text);
+    plain.ask(text + text);
+    const int64_t before = chat.n_prompt();
+    std::atomic<bool> stop{false};
+    chat.model().sequence->session().set_route_sink([&](const Route&) { stop = true; });
+    chat.chat().add_user(text);
+    const Expected<Prompt> prompt = chat.chat().prompt();
+    ASSERT_TRUE(prompt);
+    chat.model().sequence->keep_prefix_of(prompt->ids);
+    const auto n_past = static_cast<size_t>(chat.model().sequence->n_past());
+    EXPECT_GT(n_past, 0u);
+    EXPECT_FALSE(chat.model().sequence->feed(std::span(prompt->ids).subspan(n_past), &stop));
+    chat.model().sequence->session().set_route_sink({});
+    EXPECT_EQ(chat.model().sequence->n_past(), static_cast<int64_t>(n_past));
+    chat.chat().drop_last();
+    const Reply got = chat.ask(text), whole = plain.ask(text);
+    EXPECT_EQ(got.answer.timings.prompt_n, chat.n_prompt() - before + chat.n_begin());
+    EXPECT_EQ(got.answer.logits_hash, whole.answer.logits_hash);
+}
+
 TEST(RunModel, ASeedDecidesTheAnswer) {
     RunModel model = loaded(demo({"inference.temperature=1.5", "inference.seed=11"}));
     EXPECT_EQ(model.sampling.seed, 11u);

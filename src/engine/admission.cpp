@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/scheduler_state.h"
+#include "engine/state_borders.h"
 
 namespace ft {
 

@@ -57,9 +57,4 @@ struct Choice {
     bool ended = false;
 };
 
-// Where messages of a prompt begin, and some places between in long ones: a conversation that is edited or
-// goes on is likely to be the same up to one of them. Rising, between 1 and ids.size() - 1, which is always
-// one.
-std::vector<int64_t> state_borders(std::span<const int32_t> ids, const Tokenizer& tokenizer);
-
 }  // namespace ft

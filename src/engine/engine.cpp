@@ -86,12 +86,14 @@ struct Session::State {
     Buffer<float> logits;      // [n_vocab] of the last id
     Buffer<float> all_logits;  // [k_head_rows, n_vocab], made when it is first needed
     bool has_logits = false;
+    KeptStates kept;  // of recurrent layers
     CacheStats stats;
     std::function<void(const Route&)> route_sink;
 
     // Some ids of a feed as one step. After an error the ids are not part of the sequence, and where the
-    // model has recurrent layers nothing is. `stop` ends a step of several tokens at its next layer; a single
-    // token is finished, because a conversation is worth more than the moment.
+    // model has recurrent layers it is back where its state was last kept. `stop` ends a step of several
+    // tokens at its next layer; a single token is finished, because a conversation is worth more than the
+    // moment.
     Status step(std::span<const int32_t> ids, const std::atomic<bool>* stop) {
         const Slice slice{
             .memory = &memory, .first = 0, .count = static_cast<int>(ids.size()), .position = n_past};
@@ -110,7 +112,7 @@ struct Session::State {
             engine.model->forward(*engine.ops, {&slice, 1}, ids, ids.size() > 1 ? stop : nullptr);
         stats += engine.stats() - before;
         if (status) count(ids.size());
-        else if (engine.model->hp().has_recurrent()) clear();
+        else if (engine.model->hp().has_recurrent()) go_back(n_past);
         return status;
     }
     void count(size_t n) {
@@ -122,6 +124,16 @@ struct Session::State {
         has_logits = false;
         memory.kv.truncate(0);
         memory.state.clear();
+        kept.clear();
+    }
+    // To the last position up to n that can be gone back to.
+    void go_back(int64_t n) {
+        if (engine.model->hp().has_recurrent()) n = kept.newest(n).value_or(0);
+        if (n == 0 || !memory.kv.holds(n, engine.plan.window, engine.kv.sink_tokens)) return clear();
+        if (engine.model->hp().has_recurrent()) kept.restore(n, memory.state);
+        memory.kv.truncate(n);
+        n_past = n;
+        has_logits = false;
     }
     Status check_ids(std::span<const int32_t> ids) const { return engine.outline().check_ids(ids, n_past); }
 };
@@ -226,6 +238,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.sinks = options.kv.sink_tokens;
     settings.endless = options.kv.auto_evict;
     settings.request_bytes = options.request_bytes;
+    settings.state_checkpoint_bytes = options.kv.state_checkpoint_bytes;
     shape = model_shape(file, *model, kv_types, *kernels, threads);
     plan = ft::plan(machine, shape, settings);
     if (Status s = check_pool_holds_window(plan, options.kv.pool_tokens); !s) return s;
@@ -373,6 +386,7 @@ Expected<std::unique_ptr<Session>> Engine::new_session() {
         .memory = SequenceMemory{std::move(kv), RecurrentState(state_->model->recurrent_shape())},
         .logits = Buffer<float>(static_cast<size_t>(n_vocab())),
         .all_logits = {},
+        .kept = KeptStates(std::min(k_kept_states, state_->plan.state_copies)),
         .stats = {},
         .route_sink = {}});
     return std::unique_ptr<Session>(new Session(std::move(session)));
@@ -451,18 +465,14 @@ CacheStats Session::expert_stats() const { return state_->stats; }
 
 void Session::clear() { state_->clear(); }
 
-bool Session::rewind(int64_t n_past) {
+int64_t Session::rewind(int64_t n_past) {
     check(n_past >= 0 && n_past <= state_->n_past, "rewind to a position that was never reached");
-    if (n_past == state_->n_past) return true;
-    if (n_past > 0 && state_->engine.model->hp().has_recurrent()) return false;
-    if (n_past == 0) clear();
-    const Engine::State& engine = state_->engine;
-    if (!state_->memory.kv.holds(n_past, engine.plan.window, engine.kv.sink_tokens)) return false;
-    state_->memory.kv.truncate(n_past);
-    state_->n_past = n_past;
-    state_->has_logits = false;
-    return true;
+    if (n_past < state_->n_past) state_->go_back(n_past);
+    return state_->n_past;
 }
+
+bool Session::keeps_states() const { return state_->kept.most() > 0; }
+void Session::keep_state() { state_->kept.keep(state_->memory.state, state_->n_past); }
 
 Status Session::save(const std::string& path, std::span<const int32_t> ids, const std::string& note) const {
     const State& s = *state_;

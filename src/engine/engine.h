@@ -145,8 +145,8 @@ class Session {
     // Errors: an id outside the vocabulary; more ids than the context has room for (nothing is fed then;
     // a context of kv_cache.auto_evict always has room);
     // `stop` became true meanwhile, which is seen within a layer of a longer step (Code::negative); an expert
-    // could not be read. n_past() then says what was kept: the steps that were whole; 0 where the model has
-    // recurrent layers, which cannot go back, and the end came inside a step.
+    // could not be read. n_past() then says what was kept: the steps that were whole; where the model has
+    // recurrent layers, which cannot go back, and the end came inside a step, what keep_state() kept last.
     Status feed(std::span<const int32_t> ids, const std::atomic<bool>* stop = nullptr);
 
     // The same, and calls sink once per id in order with the n_vocab logits that follow it.
@@ -157,9 +157,14 @@ class Session {
     int64_t step_tokens() const;      // ids that feed() reads in one pass over the weights, at most
     CacheStats expert_stats() const;  // since the session was made
     void clear();
-    // Drops what is newer than n_past tokens; false where that cannot be done (recurrent layers; a window
-    // that has moved on): clear() and feed again.
-    bool rewind(int64_t n_past);
+    // Drops what is newer than n_past tokens, and more where the model has recurrent layers: back to the last
+    // place where keep_state() was called. All, where there is none or a window has moved on from it. Returns
+    // how many tokens are left.
+    int64_t rewind(int64_t n_past);
+    // Keeps the state of recurrent layers at n_past() for rewind(), of the newest few places. The memory is
+    // the plan's (Plan::state_copies), taken at the first call.
+    void keep_state();
+    bool keeps_states() const;  // false: no recurrent layers, or no memory; keep_state() does nothing
     // `ids`, those that were fed, with their keys, values and state as a file (engine/sequence_file.h), and a
     // note of the caller's. load() gives the same sequence again, to the bit, and what was saved beside it;
     // it refuses what is damaged, of another model, or longer than the context. After an error of load() the

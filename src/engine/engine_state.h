@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/expert_profile.h"
 #include "gguf/gguf.h"
+#include "kv/kept_states.h"
 #include "model/model.h"
 #include "tiers/expert_cache.h"
 #include "tiers/idle_fill.h"

@@ -40,11 +40,14 @@ StoreOptions store_options(const SchedulerOptions& options, const Plan& plan, in
     return store;
 }
 
-// Of the RAM budget, what nothing of the plan takes.
-uint64_t room_for_parked(uint64_t spare_ram, bool recurrent, const SchedulerOptions& options) {
+// Of the RAM budget, what nothing of the plan takes, less the checkpoints that are not part of it.
+uint64_t room_for_parked(uint64_t spare_ram, const Plan& plan, const ModelShape& shape,
+                         const SchedulerOptions& options) {
     if (options.park_ram_bytes) return *options.park_ram_bytes;
-    const uint64_t states = recurrent ? options.state_checkpoint_bytes : 0;
-    return spare_ram > states ? spare_ram - states : 0;
+    const uint64_t states = shape.state_bytes > 0 ? options.state_checkpoint_bytes : 0;
+    const uint64_t planned = static_cast<uint64_t>(plan.state_copies) * shape.state_bytes;
+    const uint64_t beside = states > planned ? states - planned : 0;
+    return spare_ram > beside ? spare_ram - beside : 0;
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ Scheduler::State::State(Engine::State& engine_state, const Tokenizer& its_tokeni
                                     : engine_state.plan.chunk),
       store(std::move(memory)),
       parking(how.park_dir,
-              room_for_parked(engine_state.spare_ram, engine_state.model->hp().has_recurrent(), how),
+              room_for_parked(engine_state.spare_ram, engine_state.plan, engine_state.shape, how),
               sequence_model_key(engine_state.file)),
       lanes({how.batch_size, how.interactive_slots}),
       pace(how.step_ms / 1e3),

@@ -15,6 +15,7 @@ constexpr int64_t k_chunk_least = 32;      // a step shorter than this only happ
 constexpr int64_t k_chunk_resident = 256;  // where nothing is read, longer steps are not faster
 constexpr int64_t k_chunk_most =
     1024;  // a pass over the drive is paid for by then, and Ctrl-C waits for a step
+constexpr uint64_t k_copies_share = 4;    // of what is left over, one part in so many for copies of state
 constexpr uint64_t k_scratch_share = 16;  // of the room for slots, one part in so many goes to a longer step
 
 // Adds item after item and keeps the sums.
@@ -35,8 +36,8 @@ class Ledger {
 
 // What RAM must hold whatever the number of slots, a step's rows aside.
 struct Fixed {
-    uint64_t parts = 0, kv = 0, state = 0, scratch = 0, program = 0, requests = 0;
-    uint64_t sum() const { return parts + kv + state + scratch + program + requests; }
+    uint64_t parts = 0, kv = 0, state = 0, scratch = 0, program = 0, requests = 0, copies = 0;
+    uint64_t sum() const { return parts + kv + state + scratch + program + requests + copies; }
 };
 
 uint64_t auto_ram_budget(const Machine& machine) {
@@ -180,11 +181,22 @@ class Planner {
         plan_.minimum_ram = fixed_.sum() + std::min(least, all) + step;
         plan_.fits = plan_.ram_budget >= plan_.minimum_ram;
         plan_.experts_resident = plan_.ram_budget >= plan_.resident_ram;
+        place_copies();
         if (plan_.experts_resident) place_all(all);
         else if (plan_.fits) place_some(least);
         else place_least();
         for (size_t c = 0; c < shape_.classes.size(); c++)
             plan_.n_on_drive += std::max<int64_t>(0, off_card(c) - plan_.ram_slots[c]);
+    }
+
+    // In bytes first, so that a larger budget never gives fewer slots; what is no whole copy stays free.
+    void place_copies() {
+        if (!plan_.fits || shape_.state_bytes == 0) return;
+        const uint64_t needed = plan_.experts_resident ? plan_.resident_ram : plan_.minimum_ram;
+        const auto wanted = static_cast<uint64_t>(k_kept_states * plan_.n_sequences) * shape_.state_bytes;
+        fixed_.copies = std::min(
+            {wanted, settings_.state_checkpoint_bytes, (plan_.ram_budget - needed) / k_copies_share});
+        plan_.state_copies = static_cast<int64_t>(fixed_.copies / shape_.state_bytes);
     }
 
     void place_all(uint64_t all) {
@@ -282,6 +294,8 @@ class Planner {
         const Tier sequences = kv_on_card_ ? Tier::vram : Tier::ram;
         ledger_.add("KV cache", sequences, kv_pages_);
         ledger_.add("recurrent state", sequences, state_);
+        ledger_.add("checkpoints of it", Tier::ram,
+                    static_cast<uint64_t>(plan_.state_copies) * shape_.state_bytes);
         ledger_.add("activations and scratch", Tier::ram, fixed_.scratch + scratch(plan_.chunk));
         ledger_.add("program and tokenizer", Tier::ram, fixed_.program);
         ledger_.add("requests", Tier::ram, fixed_.requests);

@@ -36,20 +36,24 @@ struct PlanSettings {
         {};  // bytes; nothing: 70 % of all RAM, and no more than is available
     std::optional<uint64_t> vram_budget = {};  // bytes for model and KV cache; nothing: 85 % of the card
     std::optional<int64_t> gpu_expert_capacity =
-        {};                      // VRAM slots of each layer; nothing: what the budget allows
-    bool cpu_offload = true;     // false: experts may lie on the card only
-    int64_t n_ctx = 0;           // tokens of one sequence; 0: the smaller of the model's and 8192
-    int64_t n_sequences = 1;     // that may run at once
-    int64_t pool_tokens = 0;     // of the KV cache; 0: what n_sequences may have together
-    int64_t window = 0;          // a token sees so many, and older ones are forgotten; 0: all
-    int64_t sinks = 0;           // the first tokens of a sequence, which a window does not forget
-    bool endless = false;        // a sequence goes on when the context is full, and forgets
-    int64_t chunk = 0;           // tokens of a step at most; 0: chosen here
-    uint64_t request_bytes = 0;  // of RAM, for what a server's requests take beside the model
+        {};                               // VRAM slots of each layer; nothing: what the budget allows
+    bool cpu_offload = true;              // false: experts may lie on the card only
+    int64_t n_ctx = 0;                    // tokens of one sequence; 0: the smaller of the model's and 8192
+    int64_t n_sequences = 1;              // that may run at once
+    int64_t pool_tokens = 0;              // of the KV cache; 0: what n_sequences may have together
+    int64_t window = 0;                   // a token sees so many, and older ones are forgotten; 0: all
+    int64_t sinks = 0;                    // the first tokens of a sequence, which a window does not forget
+    bool endless = false;                 // a sequence goes on when the context is full, and forgets
+    int64_t chunk = 0;                    // tokens of a step at most; 0: chosen here
+    uint64_t request_bytes = 0;           // of RAM, for what a server's requests take beside the model
+    uint64_t state_checkpoint_bytes = 0;  // of RAM at most, for copies of recurrent state
 };
 
 enum class Tier { vram, ram, drive };
 const char* tier_name(Tier tier);  // "vram"
+
+// Copies of its recurrent state that a sequence is planned to have, to go back to.
+inline constexpr int64_t k_kept_states = 2;
 
 // The item that counts what the driver takes for a process, which is outside the card's budget.
 inline constexpr std::string_view k_context_item = "GPU context";
@@ -79,6 +83,9 @@ struct Plan {
     int64_t pool_pages = 0;      // that hold them
     uint64_t kv_bytes = 0;       // of pool_tokens; its item counts whole pages
     int64_t chunk = 0;           // tokens of the longest step
+    // Copies of recurrent state, k_kept_states for each sequence where there is room: a quarter of what is
+    // left beside the least that works (or beside all experts) goes to them, so they never decide what fits.
+    int64_t state_copies = 0;
 
     // Every expert that is not in VRAM lies in RAM, as in the file; otherwise slots hold some of them.
     bool experts_resident = false;

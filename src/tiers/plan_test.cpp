@@ -207,11 +207,39 @@ TEST(Plan, CountsWhatTheRequestsOfAServerTake) {
     EXPECT_EQ(std::ranges::count_if(without.items, named), 0);
 }
 
+// They never decide whether a model fits or all experts have room: they come out of what is left.
+TEST(Plan, CountsCopiesOfRecurrentStateInWhatIsLeftOver) {
+    for (const Published& model : k_published) {
+        const ModelShape shape = shape_of(model);
+        const Machine machine = machine_of(64, 0);
+        PlanSettings settings{.n_ctx = 2048, .n_sequences = 2};
+        const Plan without = plan(machine, shape, settings);
+        EXPECT_EQ(without.state_copies, 0);
+        settings.state_checkpoint_bytes = k_gib;
+        const Plan with = plan(machine, shape, settings);
+        EXPECT_EQ(with.minimum_ram, without.minimum_ram) << model.name;
+        EXPECT_EQ(with.resident_ram, without.resident_ram) << model.name;
+        const bool roomy = with.fits && with.ram_budget >= with.resident_ram + 8 * k_gib;
+        if (roomy) {
+            EXPECT_EQ(with.state_copies, shape.state_bytes > 0 ? 2 * k_kept_states : 0) << model.name;
+        }
+        settings.ram_budget = without.minimum_ram;
+        EXPECT_TRUE(plan(machine, shape, settings).fits) << model.name;
+        EXPECT_EQ(plan(machine, shape, settings).state_copies, 0) << model.name;
+        settings.ram_budget = without.minimum_ram + 5 * shape.state_bytes;
+        const Plan tight = plan(machine, shape, settings);
+        expect_sound(machine, shape, settings, tight);
+        EXPECT_EQ(tight.state_copies, shape.state_bytes > 0 ? 1 : 0) << model.name;
+        settings.state_checkpoint_bytes = shape.state_bytes / 2;
+        EXPECT_EQ(plan(machine, shape, settings).state_copies, 0) << model.name;
+    }
+}
+
 TEST(Plan, MoreMemoryNeverGivesFewerSlots) {
     for (const Published& model : k_published) {
         const ModelShape shape = shape_of(model);
         const Machine machine = machine_of(64, 0);
-        PlanSettings settings{.n_ctx = 2048};
+        PlanSettings settings{.n_ctx = 2048, .state_checkpoint_bytes = k_gib / 4};
         const Plan first = plan(machine, shape, settings);
         std::vector<int64_t> last(shape.classes.size(), 0);
         const uint64_t step = (first.resident_ram - first.minimum_ram) / 97 + 1;

@@ -6,6 +6,7 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import termios
 import time
 
@@ -78,8 +79,8 @@ class Terminal:
 
 
 class Chat(harness.Case):
-    def start(self, *flags):
-        terminal = Terminal("run", DEMO, "--temp", 0, *flags)
+    def start(self, *flags, model=DEMO):
+        terminal = Terminal("run", model, "--temp", 0, *flags)
         self.addCleanup(lambda: (terminal.child.poll() is None and terminal.child.kill(), os.close(terminal.master)))
         self.assertTrue(terminal.ready(), terminal.text())
         return terminal
@@ -236,6 +237,31 @@ class Chat(harness.Case):
         t.send("/save %s\n" % saved)
         self.assertTrue(t.wait_for("Saved"), t.text())
         self.assertEqual(saved.stat().st_mode & 0o777, 0o600)
+
+    def test_a_follow_up_reads_only_what_is_new_where_the_template_leaves_out_the_thinking(self):
+        """Recurrent layers cannot go back: their state is kept where an answer begins."""
+        model = self.path("recurrent.gguf")
+        subprocess.run([sys.executable, harness.TOP / "tools/synth_gguf.py", "--preset", "nano-qwen35moe", model],
+                       stdout=subprocess.DEVNULL, check=True)
+        template = self.write("thinking.jinja", "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+                              "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}")
+        read, answers = {}, {}
+        for kept in ("0.25", "0"):
+            t = self.start("--template", template, "--max-tokens", 12, "--repeat-penalty", 1, "--think", "on",
+                           "--set", "kv_cache.state_checkpoints=" + kept, "--set", "inference.ignore_eos=true", model=model)
+            read[kept], answers[kept] = [], []
+            for question in ("word " * 300, "And now?", "And then?"):
+                t.send(question + "\n")
+                self.assertTrue(t.wait_for(r"prompt \d+ tokens"), t.text())
+                self.assertTrue(t.ready(), t.text())
+                read[kept].append(int(re.search(r"prompt (\d+) tokens", t.text()).group(1)))
+                answers[kept].append(t.text().split("[stats]")[0].split(question.strip()[-8:])[-1])
+            t.send("/exit\n")
+            self.assertEqual(t.end(), 0)
+        self.assertEqual(answers["0.25"], answers["0"])
+        self.assertEqual(read["0.25"][0], read["0"][0])
+        self.assertTrue(all(0 < n < read["0"][0] / 5 for n in read["0.25"][1:]), read)
+        self.assertTrue(all(n > read["0"][0] for n in read["0"][1:]), read)
 
     def test_reset_forgets(self):
         t = self.start("--max-tokens", 12)

@@ -1,9 +1,11 @@
 #include "cli/line_editor.h"
 
 #include <histedit.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cwchar>
@@ -23,13 +25,38 @@ constexpr wchar_t k_show_again = L'\x1f';  // Ctrl-_: the line is shown anew
 constexpr size_t k_longest_paste = size_t{1} << 20;
 constexpr std::string_view k_paste_end = "\x1b[201~";
 
-// A byte of the terminal. False: its end, or Ctrl-C.
+// While it lives the signals that end or renew a line wait.
+class SignalsWait {
+ public:
+    SignalsWait() {
+        sigset_t signals;
+        sigemptyset(&signals);
+        for (const int number : {SIGINT, SIGCONT}) sigaddset(&signals, number);
+        ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+    }
+    SignalsWait(const SignalsWait&) = delete;
+    SignalsWait& operator=(const SignalsWait&) = delete;
+    ~SignalsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+    const sigset_t& before() const { return before_; }
+
+ private:
+    sigset_t before_;
+};
+
+// A byte of the terminal. False: its end, or Ctrl-C. A signal that comes after its flag was looked at ends
+// the wait all the same, because only the wait lets it in.
 bool read_byte(char& byte) {
+    const SignalsWait wait;
     for (;;) {
-        if (interrupted().load()) return false;
+        if (interrupted().load() || TerminalGuard::was_continued()) return false;
+        pollfd input{STDIN_FILENO, POLLIN, 0};
+        if (::ppoll(&input, 1, nullptr, &wait.before()) < 0) {
+            if (errno != EINTR) return false;
+            continue;
+        }
         const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
-        if (got == 1) return true;
-        if (got == 0 || errno != EINTR || TerminalGuard::was_continued()) return false;
+        if (got >= 0 || errno != EINTR) return got == 1;
     }
 }
 

@@ -23,10 +23,11 @@ struct Prediction {
 
 constexpr int64_t k_predicted_prompt = 256;
 
-// Share of the asked experts that lie in slots which hold `share` of all experts (0 .. 1). Between the means
-// that replays of recorded routes of the published mixtures give under decayed use counts; use is that
-// uneven.
-double expected_hit_rate(double share);
+// Share of the asked experts that lie in slots which hold `share` of all experts (0 .. 1), for layers of
+// n_expert. From 128 on, the means that replays of recorded routes of published mixtures give under decayed
+// use counts. Of fewer, a token asks for a larger part, and use is more even: with 8 it is taken as even, and
+// between as the bundled model's 24 are.
+double expected_hit_rate(double share, int n_expert);
 
 // Share of a layer's n_expert experts that n_token tokens together ask for, where use falls with rank to the
 // power of -1.2.

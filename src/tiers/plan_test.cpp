@@ -517,15 +517,26 @@ TEST(Prediction, ACardMakesItFaster) {
 }
 
 TEST(Prediction, HitsRiseWithTheShareOfExpertsHeld) {
-    EXPECT_EQ(expected_hit_rate(0), 0);
-    EXPECT_EQ(expected_hit_rate(1), 1);
-    double last = -1;
-    for (int i = 0; i <= 100; i++) {
-        const double hits = expected_hit_rate(i / 100.0);
-        EXPECT_GT(hits, last);
-        EXPECT_GE(hits, i / 100.0);  // never worse than chance
-        last = hits;
+    for (const int n_expert : {8, 24, 60, 128, 512}) {
+        EXPECT_EQ(expected_hit_rate(0, n_expert), 0);
+        EXPECT_DOUBLE_EQ(expected_hit_rate(1, n_expert), 1);
+        double last = -1;
+        for (int i = 0; i <= 100; i++) {
+            const double hits = expected_hit_rate(i / 100.0, n_expert);
+            EXPECT_GT(hits, last);
+            EXPECT_GE(hits, i / 100.0 - 1e-12);  // never worse than chance
+            last = hits;
+        }
     }
+}
+
+// What replays of the bundled model's 24 experts give (docs/expert-cache.md).
+TEST(Prediction, FewExpertsAreUsedMoreEvenly) {
+    EXPECT_NEAR(expected_hit_rate(1.0 / 6, 24), 0.277, 0.03);
+    EXPECT_NEAR(expected_hit_rate(1.0 / 3, 24), 0.475, 0.03);
+    EXPECT_NEAR(expected_hit_rate(2.0 / 3, 24), 0.788, 0.06);
+    EXPECT_NEAR(expected_hit_rate(1.0 / 3, 8), 1.0 / 3, 1e-9);
+    EXPECT_NEAR(expected_hit_rate(0.32, 128), 0.86, 1e-9);
 }
 
 TEST(Prediction, TheUnionOfManyTokensIsEveryExpert) {

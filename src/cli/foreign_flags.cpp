@@ -13,17 +13,18 @@ namespace {
 
 // What becomes of a foreign flag.
 enum class Turn {
-    flag,      // our flag `to`, with the value
-    setting,   // --set to=value
-    passed,    // nothing: `to` says why
-    optional,  // a yes or no that may stand alone: --set to=true
+    flag,     // our flag `to`, with the value
+    setting,  // --set to=value
+    fixed,    // --set to, which has its value
+    passed,   // nothing: `to` says why
 };
 // How its value is read.
 enum class Taken {
     none,  // the flag has no value
     as_it_is,
-    count,    // 32k is 32768; 0 and less leave ours in force
-    kv_type,  // f32 and bf16 become f16
+    count,      // 32k is 32768; 0 and less leave ours in force
+    kv_type,    // f32 and bf16 become f16
+    yes_or_no,  // true where the flag stands alone
 };
 
 struct ForeignFlag {
@@ -31,12 +32,16 @@ struct ForeignFlag {
     Turn turn;
     Taken taken;
     std::string_view to;
+    std::string_view only = "";  // the one value that the row is for; other values are refused
 };
 
 constexpr std::string_view k_placed =
     "where weights lie is decided by the plan; see `freetoken plan`, memory.ram_budget";
 constexpr std::string_view k_always = "it is always so";
 constexpr std::string_view k_one_machine = "one process computes on one machine";
+constexpr std::string_view k_system = "the system places and ranks threads; nice and numactl tell it how";
+constexpr std::string_view k_log = "the log on standard error has one line for each answer";
+constexpr std::string_view k_apart = "thinking is told apart from the answer, as the model's template has it";
 
 constexpr ForeignFlag k_flags[] = {
     {{"-c", "--ctx-size", "--max-model-len"}, Turn::flag, Taken::count, "--ctx"},
@@ -55,6 +60,8 @@ constexpr ForeignFlag k_flags[] = {
     {{"-s", "", ""}, Turn::flag, Taken::as_it_is, "--seed"},
     {{"--temperature", "", ""}, Turn::flag, Taken::as_it_is, "--temp"},
     {{"--chat-template-file", "--chat-template", ""}, Turn::flag, Taken::as_it_is, "--template"},
+    {{"--num-ctx", "", ""}, Turn::flag, Taken::count, "--ctx"},
+    {{"--verbose", "", ""}, Turn::flag, Taken::none, "--stats"},  // as `ollama run` means it
     {{"-np", "--parallel", "--max-num-seqs"}, Turn::setting, Taken::count, "inference.batch_size"},
     {{"-ub", "--ubatch-size", "--max-num-batched-tokens"},
      Turn::setting,
@@ -64,7 +71,14 @@ constexpr ForeignFlag k_flags[] = {
     {{"-ctv", "--cache-type-v", ""}, Turn::setting, Taken::kv_type, "kv_cache.quant_v"},
     {{"--kv-cache-dtype", "", ""}, Turn::setting, Taken::kv_type, "kv_cache.quant"},
     {{"--api-key-file", "", ""}, Turn::setting, Taken::as_it_is, "server.api_keys_file"},
-    {{"-fa", "--flash-attn", ""}, Turn::optional, Taken::as_it_is, "inference.flash_attn"},
+    {{"-fa", "--flash-attn", ""}, Turn::setting, Taken::yes_or_no, "inference.flash_attn"},
+    {{"--context-shift", "", ""}, Turn::fixed, Taken::none, "kv_cache.auto_evict=true"},
+    {{"--no-context-shift", "", ""}, Turn::fixed, Taken::none, "kv_cache.auto_evict=false"},
+    {{"--reasoning-budget", "", ""}, Turn::fixed, Taken::as_it_is, "inference.think=off", "0"},
+    {{"--reasoning-budget", "", ""}, Turn::passed, Taken::as_it_is, "thinking has no bound of its own", "-1"},
+    {{"--reasoning-format", "", ""}, Turn::passed, Taken::as_it_is, k_apart, "auto"},
+    {{"--reasoning-format", "", ""}, Turn::passed, Taken::as_it_is, k_apart, "deepseek"},
+    {{"--hidethinking", "", ""}, Turn::fixed, Taken::none, "inference.think=hide"},
     {{"-b", "--batch-size", ""}, Turn::passed, Taken::as_it_is, "tokens of a step are inference.step_tokens"},
     {{"-tb", "--threads-batch", ""}, Turn::passed, Taken::as_it_is, "--threads are those of prompts too"},
     {{"-ngl", "--n-gpu-layers", "--gpu-layers"}, Turn::passed, Taken::as_it_is, k_placed},
@@ -112,6 +126,41 @@ constexpr ForeignFlag k_flags[] = {
      Turn::passed,
      Taken::as_it_is,
      "the model's template decides it"},
+    {{"--embeddings", "--embedding", ""}, Turn::passed, Taken::none, "`serve` always has /v1/embeddings"},
+    {{"--timeout", "-to", ""},
+     Turn::passed,
+     Taken::as_it_is,
+     "header_timeout, body_timeout, idle_timeout and write_timeout of the section server say how long "
+     "connections wait"},
+    {{"--threads-http", "", ""}, Turn::passed, Taken::as_it_is, "one thread serves all connections"},
+    {{"--disable-log-requests", "--no-enable-log-requests", "--disable-log-stats"},
+     Turn::passed,
+     Taken::none,
+     "the log has one line for each answer, and nothing of its content"},
+    {{"-v", "--verbose", "--log-verbose"}, Turn::passed, Taken::none, k_log},
+    {{"-lv", "--verbosity", "--log-verbosity"}, Turn::passed, Taken::as_it_is, k_log},
+    {{"--log-disable", "", ""}, Turn::passed, Taken::none, "`2> /dev/null` drops the log"},
+    {{"--log-timestamps", "--log-prefix", ""}, Turn::passed, Taken::none, k_log},
+    {{"--log-colors", "--color", ""},
+     Turn::passed,
+     Taken::yes_or_no,
+     "a terminal shows thinking dimmed unless NO_COLOR is set"},
+    {{"--no-mmproj", "", ""}, Turn::passed, Taken::none, "models read text alone"},
+    {{"--numa", "--prio", "--poll"}, Turn::passed, Taken::as_it_is, k_system},
+    {{"--swa-full", "", ""}, Turn::passed, Taken::none, "keys and values of the whole context are kept"},
+    {{"-st", "--single-turn", ""},
+     Turn::passed,
+     Taken::none,
+     "a prompt is answered once; without one it is a chat"},
+    {{"-e", "--escape", "--no-escape"},
+     Turn::passed,
+     Taken::none,
+     "a prompt is taken as it is typed; the shell writes a line feed as $'\\n'"},
+    {{"--keepalive", "", ""},
+     Turn::passed,
+     Taken::as_it_is,
+     "the model is loaded for as long as the command runs"},
+    {{"--nowordwrap", "", ""}, Turn::passed, Taken::none, "the terminal breaks lines"},
     {{"--trust-remote-code", "--no-warmup", ""}, Turn::passed, Taken::none, "there is nothing of the kind"},
 };
 
@@ -120,11 +169,14 @@ const OwnFlag* find_own(const std::vector<OwnFlag>& own, std::string_view name) 
     return found == own.end() ? nullptr : &*found;
 }
 
-// The row of a word that the command does not have itself, or has under the same name.
-const ForeignFlag* find_foreign(const std::vector<OwnFlag>& own, std::string_view name) {
+// The row of a word that the command does not have itself, or has under the same name. value: what would be
+// its value.
+const ForeignFlag* find_foreign(const std::vector<OwnFlag>& own, std::string_view name,
+                                std::string_view value) {
     const bool has_itself = find_own(own, name) != nullptr;
     for (const ForeignFlag& flag : k_flags) {
         if (name.empty() || std::ranges::find(flag.names, name) == flag.names.end()) continue;
+        if (!flag.only.empty() && flag.only != value) continue;
         const bool becomes_flag = flag.turn == Turn::flag;
         if (has_itself && !(becomes_flag && flag.to == name)) continue;
         if (find_own(own, becomes_flag ? flag.to : "--ctx") != nullptr) return &flag;
@@ -154,6 +206,8 @@ std::optional<std::string> our_value(Taken taken, const std::string& value) {
         if (n && *n <= 0) return std::nullopt;
         return n ? fmt::format("{}", *n) : value;  // what is no number is refused under our name
     }
+    if (taken == Taken::yes_or_no)
+        return value == "off" || value == "false" || value == "0" ? "false" : "true";
     if (taken != Taken::kv_type) return value;
     if (value == "auto") return std::nullopt;
     if (value == "f32" || value == "bf16" || value == "bfloat16" || value == "float16") return "f16";
@@ -171,7 +225,7 @@ class Translation {
             const std::string& word = words_[at_++];
             const size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
             const std::string name = word.substr(0, equals);
-            if (const ForeignFlag* flag = find_foreign(own_, name)) {
+            if (const ForeignFlag* flag = find_foreign(own_, name, next_value(equals))) {
                 take(*flag, name, equals);
                 continue;
             }
@@ -184,11 +238,17 @@ class Translation {
     }
 
  private:
+    // What stands behind '=', else the next word; "" where there is neither.
+    std::string_view next_value(size_t equals) const {
+        if (equals != std::string::npos) return std::string_view(words_[at_ - 1]).substr(equals + 1);
+        return at_ < words_.size() ? std::string_view(words_[at_]) : "";
+    }
+
     // The value that stands behind '=' or is the next word; nothing where there is none.
     std::optional<std::string> value_of(const ForeignFlag& flag, size_t equals) {
         if (equals != std::string::npos) return words_[at_ - 1].substr(equals + 1);
         const bool there = at_ < words_.size();
-        if (flag.turn == Turn::optional)
+        if (flag.taken == Taken::yes_or_no)
             return there && is_yes_or_no(words_[at_]) ? words_[at_++] : std::string("on");
         if (!there || flag.taken == Taken::none) return std::nullopt;
         return words_[at_++];
@@ -200,24 +260,21 @@ class Translation {
             out_.notes.push_back(fmt::format("{} changes nothing: {}.", name, flag.to));
             return;
         }
+        if (flag.turn == Turn::fixed) return set(flag.to);
         if (!given) {  // our parser says what is missing
             out_.words.emplace_back(flag.turn == Turn::flag ? std::string(flag.to) : name);
             return;
         }
-        if (flag.turn == Turn::optional) {
-            const bool off = *given == "off" || *given == "false" || *given == "0";
-            return set(flag.to, off ? "false" : "true");
-        }
         const std::optional<std::string> value = our_value(flag.taken, *given);
         if (!value) return;
-        if (flag.turn == Turn::setting) return set(flag.to, *value);
+        if (flag.turn == Turn::setting) return set(fmt::format("{}={}", flag.to, *value));
         out_.words.emplace_back(flag.to);
         out_.words.push_back(*value);
     }
 
-    void set(std::string_view key, std::string_view value) {
+    void set(std::string_view assignment) {
         out_.words.emplace_back("--set");
-        out_.words.push_back(fmt::format("{}={}", key, value));
+        out_.words.emplace_back(assignment);
     }
 
     const std::vector<std::string>& words_;

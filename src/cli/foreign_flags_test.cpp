@@ -56,6 +56,62 @@ TEST(ForeignFlags, WhatLeavesItToTheProgramLeavesItToOurs) {
     EXPECT_THAT(words_for_serve({"-c", "many"}), ElementsAre("--ctx", "many"));
 }
 
+// What is so anyway, or has no meaning here, stops no start: a note for each, and nothing is left of it.
+TEST(ForeignFlags, WhatChangesNothingIsSaid) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"--embeddings"},
+                                                  {"--reasoning-format", "deepseek"},
+                                                  {"--reasoning-budget", "-1"},
+                                                  {"--timeout", "600"},
+                                                  {"--timeout=600"},
+                                                  {"-to", "600"},
+                                                  {"--disable-log-requests"},
+                                                  {"-v"},
+                                                  {"--verbose"},
+                                                  {"-lv", "3"},
+                                                  {"--log-disable"},
+                                                  {"--threads-http", "4"},
+                                                  {"--no-mmproj"},
+                                                  {"--numa", "distribute"},
+                                                  {"--prio", "2"},
+                                                  {"--swa-full"},
+                                                  {"--color"},
+                                                  {"--color", "auto"},
+                                                  {"--single-turn"},
+                                                  {"-st"},
+                                                  {"--keepalive", "5m"},
+                                                  {"-e"},
+                                                  {"--no-escape"}}) {
+        std::vector<std::string> line = words;
+        line.emplace_back("x.gguf");
+        const Translated got = translate_flags(line, flags_of_serve());
+        EXPECT_THAT(got.words, ElementsAre("x.gguf")) << words.front();
+        ASSERT_EQ(got.notes.size(), 1u) << words.front();
+        EXPECT_THAT(got.notes[0], HasSubstr(" changes nothing: ")) << words.front();
+    }
+}
+
+TEST(ForeignFlags, WhatHasOurMeaningBecomesOurs) {
+    EXPECT_THAT(words_for_serve({"--num-ctx", "4k"}), ElementsAre("--ctx", "4096"));
+    EXPECT_THAT(words_for_serve({"--no-context-shift"}), ElementsAre("--set", "kv_cache.auto_evict=false"));
+    EXPECT_THAT(words_for_serve({"--context-shift"}), ElementsAre("--set", "kv_cache.auto_evict=true"));
+    EXPECT_THAT(words_for_serve({"--reasoning-budget", "0", "x.gguf"}),
+                ElementsAre("--set", "inference.think=off", "x.gguf"));
+    EXPECT_THAT(words_for_serve({"-fa", "off"}), ElementsAre("--set", "inference.flash_attn=false"));
+    const std::vector<OwnFlag> run = {{"--ctx", true}, {"--stats", false}};
+    EXPECT_THAT(translate_flags({"--verbose", "hi"}, run).words, ElementsAre("--stats", "hi"));
+}
+
+// The parser refuses them, with our reason (dispatch.cpp).
+TEST(ForeignFlags, WhatWouldChangeTheMeaningIsLeft) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"--reasoning-format", "none"},
+                                                  {"--reasoning-budget", "512"},
+                                                  {"--reasoning-budget"},
+                                                  {"--override-kv", "a=int:4"},
+                                                  {"--log-file", "x.log"}}) {
+        EXPECT_EQ(words_for_serve(words), words);
+    }
+}
+
 TEST(ForeignFlags, ACommandUnderstandsWhatItHasAMeaningFor) {
     const std::vector<OwnFlag> bench = {{"--ctx", true}, {"--threads", true}, {"--pp", true},
                                         {"--tg", true},  {"--depth", true},   {"--reps", true},

@@ -38,6 +38,13 @@ class RunCommand(harness.Case):
                 self.assertEqual(self.good(run("run", *words, *GREEDY, "-n", 8, "-t", 1, "-c", 256)).text, want)
         r = self.good(run("run", "-m", DEMO, "-p", QUESTION, *GREEDY, "-n", 8, "-ngl", 99))
         self.assertIn("-ngl changes nothing", r.err)
+        ours = ("--color", "--single-turn", "--num-ctx", 512, "--keepalive", "5m", "-e", "--verbose")
+        r = self.good(run("run", "-m", DEMO, "-p", QUESTION, *GREEDY, "-n", 4, *ours))
+        for flag in ("--color", "--single-turn", "--keepalive", "-e"):
+            self.assertIn(f"[flags] {flag} changes nothing: ", r.err)
+        self.assertIn("[stats] all weights are in RAM", r.err)  # Ollama's --verbose is --stats
+        r = run("run", "-m", DEMO, "-p", QUESTION, "--format", "json")
+        self.refused(r, "--format", '--json-schema FILE; {"type": "object"}')
         self.refused(run("run", DEMO, "-m", DEMO, "a", "b"), "argument")
 
     def test_figures_are_said_as_asked(self):

@@ -70,6 +70,21 @@ class Refusals(harness.Case):
         r = self.good(run("serve", DEMO, "--print-config", env={"OLLAMA_CONTEXT_LENGTH": "777"}))
         self.assertIn("max_context: 777", r.text)
         self.assertIn("OLLAMA_CONTEXT_LENGTH", r.err)
+        r = self.good(
+            run("serve", DEMO, "--print-config", "--embeddings", "-v", "--timeout", 60, "--no-context-shift")
+        )
+        self.assertIn("auto_evict: false  # --set", r.text)
+        for flag in ("--embeddings", "-v", "--timeout"):
+            self.assertIn(f"[flags] {flag} changes nothing: ", r.err)
+        for flags, remedy in (
+            (("--override-kv", "a=int:4"), "docs/settings.md"),
+            (("--ssl-key-file", "k.pem"), "deploy/README.md"),
+            (("--log-file", "x.log"), "2> FILE"),
+            (("--reasoning-format", "none"), "reasoning_format: none"),
+            (("--reasoning-budget", 512), "--think off"),
+        ):
+            with self.subTest(flags=flags):
+                self.refused(run("serve", DEMO, *flags), flags[0], remedy)
 
 
 class Answers(harness.Case):

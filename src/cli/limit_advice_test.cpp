@@ -73,5 +73,18 @@ TEST(LiveStats, LinesNameEveryTier) {
     EXPECT_EQ(live_line(1, 1e-6, nullptr), "1 token; all experts in RAM") << "one token has no rate";
 }
 
+TEST(LiveStats, ALineInANarrowTerminalLosesWholeParts) {
+    const CacheStats experts{
+        .hits = 36, .misses = 64, .bytes_read = 130'000'000, .read_seconds = 0.1, .wait_seconds = 0.2};
+    const std::string line = live_line(21, 2, &experts);
+    EXPECT_EQ(fitted_line(line, line.size()), line);
+    EXPECT_EQ(fitted_line(line, line.size() - 1),
+              "21 tokens, 10.0 tok/s; experts 36 % in RAM, 64 % from the drive; 0.13 GB read at 1.3 GB/s");
+    EXPECT_EQ(fitted_line(line, 79), "21 tokens, 10.0 tok/s; experts 36 % in RAM, 64 % from the drive");
+    EXPECT_EQ(fitted_line(line, 59), "21 tokens, 10.0 tok/s; experts 36 % in RAM");
+    EXPECT_EQ(fitted_line(line, 12), "21 tokens");
+    EXPECT_EQ(fitted_line(line, 8), "");
+}
+
 }  // namespace
 }  // namespace ft::cli

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/log.h"
@@ -29,6 +30,15 @@ std::string live_line(int64_t tokens, double seconds, const CacheStats* experts)
                       "{:.1f} s waited",
                       hits, 100 - hits, static_cast<double>(experts->bytes_read) / 1e9,
                       experts->read_gb_per_second(), experts->wait_seconds);
+}
+
+std::string fitted_line(std::string line, size_t columns) {
+    while (line.size() > columns) {
+        const size_t end = line.find_last_of(";,");
+        if (end == std::string::npos) return "";
+        line.resize(end);
+    }
+    return line;
 }
 
 std::string tier_line(const CacheStats& experts) {
@@ -69,9 +79,9 @@ void LiveStats::show(const std::string& line) {
     reserved_ = true;
     std::fprintf(stderr,
                  "\x1b"
-                 "7\x1b[%d;1H\x1b[2K%.*s\x1b"
+                 "7\x1b[%d;1H\x1b[2K%s\x1b"
                  "8",
-                 rows_, columns_ - 1, line.c_str());
+                 rows_, fitted_line(line, static_cast<size_t>(std::max(columns_ - 1, 0))).c_str());
     std::fflush(stderr);
 }
 

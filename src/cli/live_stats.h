@@ -1,6 +1,7 @@
 // `run --stats`: what the experts and the speed of an answer look like while it comes, and afterwards.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,9 @@ namespace ft::cli {
 // "9.8 tok/s; experts 88 % in RAM, 12 % from the drive; 6.50 GB read at 1.1 GB/s; 0.9 s waited for it"
 // tokens: of the answer so far; seconds: since the first of them. Without `experts` all are in RAM.
 std::string live_line(int64_t tokens, double seconds, const CacheStats* experts);
+// Without the parts at its end that are too many for so many columns; a part ends before ';' or ','. "" where
+// not even the first has room. The text is ASCII.
+std::string fitted_line(std::string line, size_t columns);
 // The counts by tier: "18066 of 20480 experts in RAM (88.2 %), 2414 from the drive; …"
 std::string tier_line(const CacheStats& experts);
 

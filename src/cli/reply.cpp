@@ -98,7 +98,9 @@ void log_statistics(RunModel& model, const Reply& reply, Figures figures) {
     model.load_is_told = true;
     if (figures == Figures::live && t.experts) {
         log("stats", "this answer: {}", tier_line(*t.experts));
-        log("stats", "all answers: {}", tier_line(model.engine->expert_stats()));
+        const CacheStats all = model.engine->expert_stats();
+        const bool is_first = all.hits + all.misses == t.experts->hits + t.experts->misses;
+        if (!is_first) log("stats", "all answers: {}", tier_line(all));
     } else if (figures == Figures::live) {
         log("stats", "all weights are in RAM: nothing was read from the drive");
     }

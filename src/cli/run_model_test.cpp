@@ -291,6 +291,20 @@ TEST(RunModel, FiguresAreSaidAsAskedAndALoadOnce) {
     EXPECT_NE(said(Figures::live).find("all weights are in RAM"), std::string::npos);
 }
 
+TEST(RunModel, TheFiguresOfAllAnswersAreSaidFromTheSecondOn) {
+    RunModel model = loaded(demo({"inference.max_tokens=4", "memory.ram_budget=0.04"}));
+    const auto said_after_an_answer = [&] {
+        const Reply reply = answered(model, raw_prompt(*model.tokenizer, "The expert"));
+        testing::internal::CaptureStderr();
+        log_statistics(model, reply, Figures::live);
+        return testing::internal::GetCapturedStderr();
+    };
+    const std::string first = said_after_an_answer();
+    EXPECT_NE(first.find("[stats] this answer: "), std::string::npos) << first;
+    EXPECT_EQ(first.find("all answers"), std::string::npos) << first;
+    EXPECT_NE(said_after_an_answer().find("[stats] all answers: "), std::string::npos);
+}
+
 TEST(RunModel, SettingsOfAnswersMayChangeWhileItIsLoaded) {
     RunModel model = loaded(demo({"inference.seed=3"}));
     const SamplerParams before = model.sampling;

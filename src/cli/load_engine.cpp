@@ -26,6 +26,7 @@ std::vector<std::string> machine_notes(int threads, uint64_t ram_budget, int cor
 LoadOptions load_options(const ModelChoice& choice) {
     LoadOptions options;
     options.model_path = choice.path;
+    options.model_name = choice.shown_name();
     options.n_ctx = choice.n_ctx;
     if (choice.settings.has("inference.threads"))
         options.threads = static_cast<int>(choice.settings.integer("inference.threads"));
@@ -53,13 +54,13 @@ LoadOptions load_options(const ModelChoice& choice) {
 namespace {
 
 // One file for the process, from its first model on.
-void keep_status(const Engine& engine, const std::string& path,
+void keep_status(const Engine& engine, const std::string& name,
                  std::shared_ptr<const EngineActivity> activity) {
     static std::unique_ptr<StatusFile> file;
     if (file) return;
     const Plan& plan = engine.plan();
     RunStatus status;
-    status.model = path.substr(path.find_last_of('/') + 1);
+    status.model = name;
     status.ram_budget = plan.ram_budget;
     status.ram_planned = plan.total.ram;
     status.ram_margin = engine.memory_margin();
@@ -80,7 +81,10 @@ std::string LoadNotice::line(uint64_t done, uint64_t total, Seconds spent) {
 
 Expected<std::unique_ptr<Engine>> load_engine(LoadOptions options) {
     ProgressBar bar("loading");
-    LoadNotice notice(options.model_path.substr(options.model_path.find_last_of('/') + 1), bar.on_terminal());
+    const std::string name = options.model_name.empty()
+                                 ? options.model_path.substr(options.model_path.find_last_of('/') + 1)
+                                 : options.model_name;
+    LoadNotice notice(name, bar.on_terminal());
     const Seconds start = now_seconds();
     options.progress = [&, also = std::move(options.progress)](uint64_t done, uint64_t total) {
         bar.update(done, total);
@@ -91,7 +95,7 @@ Expected<std::unique_ptr<Engine>> load_engine(LoadOptions options) {
     auto engine = Engine::load(options);
     if (engine)
         for (const std::string& note : (*engine)->notes()) log("model", "{}", note);
-    if (engine) keep_status(**engine, options.model_path, options.activity);
+    if (engine) keep_status(**engine, name, options.activity);
     return engine;
 }
 

@@ -114,14 +114,14 @@ Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& setting
     if (!settings.has("model.path"))
         return Error{Code::invalid, "no model is named",
                      "Give the GGUF file as an argument, or as model.path in --config."};
-    Expected<std::string> path = model_path(settings.text("model.path"), settings);
-    if (!path)
+    Expected<NamedModel> model = named_model(settings.text("model.path"), settings);
+    if (!model)
         return flags.model.has_argument() || flags.model.has_flag()
-                   ? path.error()
-                   : path.error().within(settings.origin("model.path"));
+                   ? model.error()
+                   : model.error().within(settings.origin("model.path"));
     const int64_t n_ctx = settings.has("kv_cache.max_context") ? settings.integer("kv_cache.max_context") : 0;
-    return ModelChoice{std::move(*path), settings, n_ctx,
-                       flags.settings.has_config() ? flags.settings.config_path : ""};
+    return ModelChoice{std::move(model->path), settings, n_ctx,
+                       flags.settings.has_config() ? flags.settings.config_path : "", std::move(model->name)};
 }
 
 }  // namespace
@@ -157,6 +157,10 @@ Expected<int> with_model(const ModelFlags& flags,
         if (!choice) return choice.error();
         return body(*choice);
     });
+}
+
+std::string ModelChoice::shown_name() const {
+    return name.empty() ? path.substr(path.find_last_of('/') + 1) : name;
 }
 
 Status require_flag(const std::string& text, std::string_view flag_and_value) {

@@ -51,6 +51,10 @@ struct ModelChoice {
     Settings settings;
     int64_t n_ctx = 0;             // kv_cache.max_context; 0: not chosen
     std::string config_path = "";  // "": none
+    std::string name = "";         // of `freetoken list`; "": the model was given as a file
+
+    // For headlines: the name, else the file's.
+    std::string shown_name() const;
 };
 
 // Resolves the settings; --print-config prints them and ends with 0, anything else needs a model and calls

@@ -39,8 +39,8 @@ bool is_place(const std::string& word) {
     return word.empty() || is_url(word) || word.find('\0') != std::string::npos || !is_absent(word);
 }
 
-Expected<std::string> path_of_place(const std::string& word) {
-    if (!holds_safetensors(word)) return word;
+Expected<NamedModel> at_place(const std::string& word) {
+    if (!holds_safetensors(word)) return NamedModel{word};
     return Error{Code::unsupported,
                  fmt::format("{}: this is a folder of safetensors weights, not a GGUF file", path_text(word)),
                  "Get a GGUF file of the same model by `freetoken pull OWNER/REPO-GGUF`, or convert it."};
@@ -72,19 +72,29 @@ Expected<std::vector<StoredModel>> known_models(const Settings& settings) {
     return models;
 }
 
-Expected<std::string> model_path(const std::string& word, const Settings& settings) {
-    if (is_place(word)) return path_of_place(word);
+Expected<NamedModel> named_model(const std::string& word, const Settings& settings) {
+    if (is_place(word)) return at_place(word);
     const auto models = known_models(settings);
-    if (!models) return looks_like_path(word) ? Expected(word) : models.error();
+    if (!models) return looks_like_path(word) ? Expected(NamedModel{word}) : models.error();
     const auto model = find_model(without_hub_host(word), *models);
-    if (!model && model.error().code == Code::not_found && looks_like_path(word)) return word;
+    if (!model && model.error().code == Code::not_found && looks_like_path(word)) return NamedModel{word};
     if (!model) return model.error();
     if (!model->complete) return unfinished(*model);
-    return model->path();
+    return NamedModel{model->path(), short_name(*model, *models)};
+}
+
+Expected<std::string> model_path(const std::string& word, const Settings& settings) {
+    Expected<NamedModel> model = named_model(word, settings);
+    if (!model) return model.error();
+    return std::move(model->path);
 }
 
 Expected<std::string> model_path(const std::string& word) {
-    if (is_place(word)) return path_of_place(word);
+    if (is_place(word)) {
+        Expected<NamedModel> model = at_place(word);
+        if (!model) return model.error();
+        return std::move(model->path);
+    }
     const auto settings = load_settings({.environment = process_environment()});
     if (!settings) return settings.error();
     return model_path(word, *settings);

@@ -16,10 +16,17 @@ Expected<std::string> store_folder(const Settings& settings);
 // Everything that `list` shows: our own first.
 Expected<std::vector<StoredModel>> known_models(const Settings& settings);
 
+struct NamedModel {
+    std::string path;
+    std::string name = {};  // of the list, short_name(); "": it was given as a path or an address
+};
+
 // A path that exists is always meant as such, and so is an address; else the file of the one model of that
 // name. What looks like a file's path and is no name comes back as it is, so that whoever opens it says what
 // is wrong. A folder of safetensors weights is refused, and `pull` named. hf.co/ may stand before a name.
+Expected<NamedModel> named_model(const std::string& word, const Settings& settings);
 Expected<std::string> model_path(const std::string& word, const Settings& settings);
+
 // The same for commands without a configuration: settings of the environment count.
 Expected<std::string> model_path(const std::string& word);
 

@@ -58,6 +58,20 @@ TEST_F(ModelNameTest, ANameIsTheFileOfItsModel) {
         EXPECT_EQ(path_of(word), file) << word;
 }
 
+TEST_F(ModelNameTest, AModelIsCalledAsTheListCallsIt) {
+    const auto name_of = [&](const std::string& word) {
+        const auto model = named_model(word, settings_);
+        return model ? model->name : model.error().sentence();
+    };
+    EXPECT_EQ(name_of("m-q4_k_m"), "o/r/m-Q4_K_M");
+    EXPECT_EQ(name_of(folder_ + "/models/o/r/m-Q4_K_M.gguf"), "");
+    EXPECT_EQ(name_of("https://example.org/m.gguf"), "");
+    put("home/.lmstudio/models/p/q/l-Q4_K_M.gguf");
+    EXPECT_EQ(name_of("l-q4_k_m"), "p/q/l-Q4_K_M");
+    put("home/.lmstudio/models/o/r/m-Q4_K_M.gguf");
+    EXPECT_EQ(name_of("lm-studio:o/r/m-Q4_K_M"), "lm-studio:o/r/m-Q4_K_M");  // ours has the short one
+}
+
 TEST_F(ModelNameTest, AFileComesBeforeAName) {
     const fs::path here = fs::current_path();
     fs::create_directories(folder_ + "/work");

@@ -98,7 +98,7 @@ Expected<ModelText> load_model_text(const ModelChoice& choice, TemplateUse use) 
     for (const FileNote& note : file_notes(choice.settings, *file, choice.path))
         log_line(note.loud ? "warn" : "model", note.text);
     const Expected<std::string> name = file->get_string("general.name", "");
-    text.name = name && !name->empty() ? *name : std::filesystem::path(choice.path).filename().string();
+    text.name = name && !name->empty() ? *name : choice.shown_name();
     Expected<RequestDefaults> defaults = request_defaults(text.settings, *text.tokenizer);
     if (!defaults) return defaults.error();
     text.defaults = std::move(*defaults);

@@ -104,6 +104,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     PlanReport report;
     const int threads = thread_count(model.settings);
     report.shape = model_shape(*file, **bound, kv_options(model.settings).types, **kernels, threads);
+    if (!model.name.empty()) report.shape.name = model.name;
     report.file_bytes = file->file_bytes();
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);

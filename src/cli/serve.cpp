@@ -6,7 +6,6 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
-#include <filesystem>
 #include <thread>
 
 #include "base/bytes.h"
@@ -93,7 +92,7 @@ void say_start(const ModelChoice& choice, const Engine& engine) {
     const Summary summary = summarise(engine.file());
     const Plan& plan = engine.plan();
     const int64_t in_ram = plan.n_ram_slots() + plan.n_vram_slots();
-    const StartFacts facts = {.file = std::filesystem::path(choice.path).filename().string(),
+    const StartFacts facts = {.name = choice.shown_name(),
                               .bytes_read = engine.bytes_loaded(),
                               .load_seconds = engine.load_ms() / 1e3,
                               .threads = engine.threads(),
@@ -233,9 +232,8 @@ Expected<int> serve(ModelChoice choice) {
     if (!ram) return ram.error();
     Expected<ModelText> text = load_model_text(choice, TemplateUse::where_there_is_one);
     if (!text) return text.error();
-    const Expected<ServedModelInfo> info =
-        served_model_info(served_name(settings, choice.path), choice.path,
-                          text->chat_template ? &*text->chat_template : nullptr);
+    const Expected<ServedModelInfo> info = served_model_info(
+        served_name(choice), choice.path, text->chat_template ? &*text->chat_template : nullptr);
     if (!info) return info.error();
     fit_profile(choice, info->trained_context);
     const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));

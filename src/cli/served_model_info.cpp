@@ -46,9 +46,10 @@ Expected<std::string> model_digest(const Gguf& file) {
 
 }  // namespace
 
-std::string served_name(const Settings& settings, const std::string& path) {
-    if (settings.has("model.served_model_name")) return settings.text("model.served_model_name");
-    return std::filesystem::path(path).stem().string();
+std::string served_name(const ModelChoice& choice) {
+    if (choice.settings.has("model.served_model_name"))
+        return choice.settings.text("model.served_model_name");
+    return choice.name.empty() ? std::filesystem::path(choice.path).stem().string() : choice.name;
 }
 
 Expected<ServedModelInfo> served_model_info(std::string name, const std::string& path,

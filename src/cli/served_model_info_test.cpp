@@ -64,10 +64,15 @@ TEST_F(ServedModelInfoTest, TheTemplateIsTheOneInUse) {
     EXPECT_EQ(info(put("b.gguf", "two")).template_text, "");
 }
 
-TEST_F(ServedModelInfoTest, TheNameIsTheFilesUnlessItIsSet) {
-    EXPECT_EQ(served_name(*load_settings({}), "/models/a-Q4_K_M.gguf"), "a-Q4_K_M");
-    EXPECT_EQ(served_name(*load_settings({.assignments = {"model.served_model_name=x"}}), "/models/a.gguf"),
-              "x");
+TEST_F(ServedModelInfoTest, TheNameIsTheSetOneElseThatOfTheListElseTheFiles) {
+    ModelChoice choice{.path = "/models/a-Q4_K_M.gguf", .settings = *load_settings({})};
+    EXPECT_EQ(served_name(choice), "a-Q4_K_M");
+    EXPECT_EQ(choice.shown_name(), "a-Q4_K_M.gguf");
+    choice.name = "a:28m";
+    EXPECT_EQ(served_name(choice), "a:28m");
+    EXPECT_EQ(choice.shown_name(), "a:28m");
+    choice.settings = *load_settings({.assignments = {"model.served_model_name=x"}});
+    EXPECT_EQ(served_name(choice), "x");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ std::string experts_line(const StartFacts& facts) {
 std::vector<StartLine> start_lines(const StartFacts& facts) {
     return {
         {"load",
-         fmt::format("model loaded: {}, {:.2f}GB read in {:.1f} s, {} threads, {} kernels", facts.file,
+         fmt::format("model loaded: {}, {:.2f}GB read in {:.1f} s, {} threads, {} kernels", facts.name,
                      gib(facts.bytes_read), facts.load_seconds, facts.threads, facts.kernels)},
         {"mem", fmt::format("CUDA context: 0.0GB, VRAM budget: 0.0GB (this version computes on the CPU), RAM "
                             "budget: {:.2f}GB, planned: {:.2f}GB",

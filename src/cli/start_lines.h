@@ -8,7 +8,7 @@
 namespace ft::cli {
 
 struct StartFacts {
-    std::string file;         // "35b-moe-chat-q4_k_m.gguf"
+    std::string name;         // "35b-moe-chat-q4_k_m.gguf"
     uint64_t bytes_read = 0;  // of weights
     double load_seconds = 0;
     int threads = 0;

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 StartFacts moe() {
-    return {.file = "35b-moe-chat-q4_k_m.gguf",
+    return {.name = "35b-moe-chat-q4_k_m.gguf",
             .bytes_read = uint64_t{3} << 30,
             .load_seconds = 2,
             .threads = 4,

@@ -71,8 +71,8 @@ constexpr Key k_first_keys[] = {
      .use = Use::serving,
      .flag = "--served-model-name",
      .value_name = "NAME",
-     .help = "the name that a server's answers and lists carry; without one it is the file's, less .gguf. "
-             "Requests may use any name",
+     .help = "the name that a server's answers and lists carry; without one it is that of `freetoken list`, "
+             "where the model was given by it, else the file's, less .gguf. Requests may use any name",
      .example = "local-moe"},
 
     {.section = "memory",

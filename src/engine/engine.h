@@ -53,6 +53,7 @@ struct EngineActivity {
 
 struct LoadOptions {
     std::string model_path;
+    std::string model_name;              // for whoever tells of the engine; "": the file's
     int threads = 0;                     // 0: physical cores
     int64_t n_ctx = 0;                   // 0: the smaller of the model's context and 8192
     int64_t n_ctx_least = 0;             // the context is raised to this where n_ctx is less

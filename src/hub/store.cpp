@@ -169,6 +169,14 @@ Expected<StoredModel> find_model(std::string_view word, const std::vector<Stored
                  fmt::format("Write more of it: {}.", names_text(all))};
 }
 
+std::string short_name(const StoredModel& model, const std::vector<StoredModel>& models) {
+    std::string bare = bare_name(model);
+    const auto n = std::count_if(models.begin(), models.end(), [&](const StoredModel& other) {
+        return same_in_any_case(bare_name(other), bare);
+    });
+    return n > 1 ? model.name : bare;
+}
+
 Status remove_model(const std::string& store, const StoredModel& model) {
     check(model.keeper == Keeper::ours, "a model of another program is to be removed");
     std::vector<int> locks;

@@ -59,6 +59,10 @@ std::vector<StoredModel> foreign_models(const ForeignFolders& folders);
 // several models that fit, or none, with the nearest names.
 Expected<StoredModel> find_model(std::string_view word, const std::vector<StoredModel>& models);
 
+// What to call it where its keeper does not matter: its name without the keeper's prefix, where no other of
+// the models has that.
+std::string short_name(const StoredModel& model, const std::vector<StoredModel>& models);
+
 // Removes a model of our own, its unfinished files too, and folders of the store that are empty then. Refuses
 // one that is being downloaded.
 Status remove_model(const std::string& store, const StoredModel& model);

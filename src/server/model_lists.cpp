@@ -13,13 +13,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view k_latest = ":latest";
+constexpr std::string_view k_prefixes[] = {"ollama:", "lm-studio:", "llama.cpp:", "huggingface:"};
 // Whose API this is: clients look at it before they use what newer servers have, and some want 0.6.
 constexpr const char* k_ollama_version = "0.12.11";
 // A model that is not put away: Ollama's clients want a time.
 constexpr const char* k_never_expires = "2318-01-01T00:00:00Z";
 
-std::string_view without_latest(std::string_view name) {
+// Without what may stand before or behind it.
+std::string_view bare(std::string_view name) {
     if (name.ends_with(k_latest)) name.remove_suffix(k_latest.size());
+    for (const std::string_view prefix : k_prefixes)
+        if (name.starts_with(prefix)) return name.substr(prefix.size());
     return name;
 }
 
@@ -47,7 +51,9 @@ Json capabilities(const ServedModelInfo& model) {
 }  // namespace
 
 bool is_served_model(std::string_view name, std::string_view served) {
-    return without_latest(name) == without_latest(served);
+    name = bare(name);
+    served = bare(served);
+    return name == served || (!name.empty() && served.substr(served.rfind('/') + 1) == name);
 }
 
 Json openai_model(const ServedModelInfo& model) {

@@ -28,7 +28,8 @@ struct ServedModelInfo {
     bool thinking = false;  // the template knows <think>
 };
 
-// Whether a name that a client gives is the model's: exactly, or with Ollama's ":latest".
+// Whether a name that a client gives is the model's: with or without Ollama's ":latest", and the prefix that
+// `freetoken list` shows (ollama:, lm-studio:). Of a served "OWNER/REPO/FILE" the last part will do.
 bool is_served_model(std::string_view name, std::string_view served);
 
 nlohmann::ordered_json openai_models(const ServedModelInfo& model);  // GET /v1/models

@@ -72,6 +72,15 @@ TEST(ModelLists, NamesOfTheModel) {
     EXPECT_TRUE(is_served_model("a:latest", "a"));
     EXPECT_TRUE(is_served_model("a", "a:latest"));
     EXPECT_FALSE(is_served_model("a:7b", "a"));
+    for (const char* name : {"demo:28m", "ollama:demo:28m"}) {
+        EXPECT_TRUE(is_served_model(name, "demo:28m")) << name;
+        EXPECT_TRUE(is_served_model(name, "ollama:demo:28m")) << name;
+        EXPECT_FALSE(is_served_model(name, "demo:7b")) << name;
+    }
+    for (const char* name : {"p/r/f-Q4_K_M", "lm-studio:p/r/f-Q4_K_M", "f-Q4_K_M"})
+        EXPECT_TRUE(is_served_model(name, "p/r/f-Q4_K_M")) << name;
+    EXPECT_FALSE(is_served_model("", "p/"));
+    EXPECT_FALSE(is_served_model("r/f", "f"));
     EXPECT_FALSE(is_served_model("", "a"));
 }
 

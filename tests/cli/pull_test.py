@@ -14,6 +14,7 @@ import time
 import urllib.parse
 
 import harness
+import serving
 from harness import DEMO, SMALL, run
 
 MODEL = SMALL / "qwen3moe-q4km/model.gguf"
@@ -434,6 +435,28 @@ class Names(Case):
         for word in ("tiny:1b", "lm-q4_k_m"):
             self.refused(self.run_at_home("rm", word), "belongs to")
         self.assertTrue(blob.exists())
+
+    def test_a_server_has_the_name_of_the_list(self):
+        content = DEMO.read_bytes()
+        self.put("ollama/manifests/registry.ollama.ai/library/demo/28m", manifest(content))
+        self.put("ollama/blobs/sha256-" + digest(content), content)
+        self.put(".lmstudio/models/pub/Demo-GGUF/lm-Q4_K_M.gguf", content)
+        self.assertIn("demo:28m: ", self.good(self.run_at_home("plan", "demo:28m", "--ctx", 128)).text.splitlines()[0])
+        question = {"messages": [{"role": "user", "content": "Hi"}], "stream": False, "options": {"num_predict": 1}}
+        for word, name, others in (
+                ("demo:28m", "demo:28m", ["ollama:demo:28m"]),
+                ("lm-studio:pub/Demo-GGUF/lm-Q4_K_M", "pub/Demo-GGUF/lm-Q4_K_M", ["lm-studio:pub/Demo-GGUF/lm-Q4_K_M"])):
+            options = {"model": {"path": word, "served_model_name": None}, "kv_cache": {"max_context": 128}}
+            with self.subTest(word=word), serving.Server(self.folder, options, env=self.env) as server:
+                self.assertEqual(server.get("/v1/models").json()["data"][0]["id"], name)
+                self.assertEqual(server.get("/api/tags").json()["models"][0]["name"], name)
+                for asked in [name, name + ":latest", *others]:
+                    reply = server.post("/api/chat", {"model": asked, **question})
+                    self.assertEqual(reply.status, 200, "%s: %s" % (asked, reply))
+                self.assertEqual(server.post("/api/chat", {"model": "demo:7b", **question}).status, 404)
+                self.assertIn("model loaded: %s, " % name, server.log)
+                self.assertIn(name, self.good(self.run_at_home("ps")).text)
+                self.assertNotIn("sha256-", server.log)
 
     def test_every_command_takes_a_name(self):
         path = self.put("data/freetoken/models/o/r/demo-Q4_K_M.gguf", DEMO.read_bytes())

@@ -30,6 +30,12 @@ constexpr int64_t k_contexts[] = {1024, 2048, 4096, 8192, 16384, 32768};
 struct PlanFlags {
     double vram_gib = 0;
     bool json = false;
+    std::string command = "run";
+
+    PlanFor plan_for() const {
+        if (command == "run") return PlanFor::run;
+        return command == "serve" ? PlanFor::serve : PlanFor::batch;
+    }
 };
 
 Expected<Gguf> open_header(const std::string& path) {
@@ -108,7 +114,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     report.file_bytes = file->file_bytes();
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
-    const PlanSettings settings = plan_settings(model);
+    const PlanSettings settings = plan_settings(model, flags.plan_for(), ram->available_bytes);
     report.plan = plan(report.machine, report.shape, settings);
     std::optional<MachineProfile> profile;
     if (report.plan.fits) {
@@ -142,6 +148,12 @@ Action define_plan(CLI::App& app) {
                    "plan for a card of so many GiB too, whether there is one or not")
         ->type_name("GIB")
         ->transform(real_number(0.5, 1024));
+    app.add_option("--for", flags->command,
+                   "the command that the plan is for: run, or serve or batch, which answer several requests "
+                   "at once (inference.batch_size, --parallel; serve keeps RAM for their texts as well)")
+        ->type_name("COMMAND")
+        ->check(CLI::IsMember({"run", "serve", "batch"}))
+        ->default_str("run");
     app.add_flag("--json", flags->json, "print one JSON object; sizes in bytes");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return print_plan(model, *flags); });

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
+#include "cli/scheduler_settings.h"
+#include "cli/serve_access.h"
 #include "cli/serving_settings.h"
 #include "device/cpu.h"
 
@@ -17,7 +19,7 @@ std::optional<uint64_t> budget_of(const Settings& settings, std::string_view nam
 
 }  // namespace
 
-PlanSettings plan_settings(const ModelChoice& choice) {
+PlanSettings plan_settings(const ModelChoice& choice, PlanFor command, uint64_t available) {
     const Settings& s = choice.settings;
     PlanSettings plan;
     plan.ram_budget = budget_of(s, "memory.ram_budget");
@@ -27,7 +29,9 @@ PlanSettings plan_settings(const ModelChoice& choice) {
     plan.cpu_offload = s.boolean("memory.cpu_offload");
     plan.n_ctx = choice.n_ctx;
     const KvOptions kv = kv_options(s);
-    plan.n_sequences = step_options(s, 1).batch_size;
+    plan.n_sequences =
+        command == PlanFor::run ? step_options(s, 1).batch_size : scheduler_options(s).batch_size;
+    if (command == PlanFor::serve) plan.request_bytes = request_room(s, available);
     plan.pool_tokens = kv.pool_tokens;
     plan.window = kv.sliding_window;
     plan.sinks = kv.sink_tokens;

@@ -9,7 +9,12 @@
 
 namespace ft::cli {
 
-PlanSettings plan_settings(const ModelChoice& choice);
+// What a plan is made for. serve and batch answer several requests at once, and serve keeps room for their
+// texts.
+enum class PlanFor { run, serve, batch };
+
+// available: bytes of RAM, which request_room() looks at.
+PlanSettings plan_settings(const ModelChoice& choice, PlanFor command = PlanFor::run, uint64_t available = 0);
 
 // Threads that compute: inference.threads, else the physical cores.
 int thread_count(const Settings& settings);

@@ -1,7 +1,6 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -52,8 +51,6 @@ Error too_little_available(const Plan& plan, uint64_t available) {
             gib(plan.minimum_ram), gib_digits(plan.minimum_ram, available));
     return error;
 }
-
-double gib_rounded_up(uint64_t bytes) { return std::ceil(gib(bytes) * 1000) / 1000; }
 
 // What auto_evict keeps of a full context are its first tokens and a window: the first must leave some room.
 Status check_first_tokens(const KvOptions& options, int64_t n_ctx) {
@@ -244,12 +241,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     if (Status s = check_pool_holds_window(plan, options.kv.pool_tokens); !s) return s;
     note_memory(options.kv);
     if (!plan.fits)
-        return Error{
-            Code::too_large, plan.shortage,
-            fmt::format(
-                "Raise memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with "
-                "--ctx, or take a smaller model or quantisation.",
-                gib_rounded_up(plan.minimum_ram))};
+        return Error{Code::too_large, plan.shortage, shortage_remedy(machine, shape, settings, plan)};
     if (plan.total.ram > ram->available_bytes) return too_little_available(plan, ram->available_bytes);
     const uint64_t allowed = std::min(plan.ram_budget, ram->available_bytes);
     spare_ram = allowed > plan.total.ram ? allowed - plan.total.ram : 0;

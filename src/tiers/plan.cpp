@@ -253,9 +253,20 @@ class Planner {
             const int digits =
                 std::max(gib_digits(plan_.minimum_ram, plan_.ram_budget, 3), gib_digits(missing, 0, 3));
             refuse(fmt::format(
-                "{:.{}f} GiB of RAM are needed at least, {:.{}f} GiB are allowed: {:.{}f} GiB are missing",
-                gib(plan_.minimum_ram), digits, gib(plan_.ram_budget), digits, gib(missing), digits));
+                "{:.{}f} GiB of RAM are needed at least, {:.{}f} GiB are allowed: {:.{}f} GiB are missing{}",
+                gib(plan_.minimum_ram), digits, gib(plan_.ram_budget), digits, gib(missing), digits,
+                counted_text()));
         }
+    }
+
+    // What a server's or a batch's need has that one answer's has not.
+    std::string counted_text() const {
+        std::string text;
+        if (settings_.n_sequences > 1) text = fmt::format("{} sequences at once", settings_.n_sequences);
+        if (settings_.request_bytes > 0)
+            text += fmt::format("{}{} MiB for requests, server.requests_mib", text.empty() ? "" : " and ",
+                                settings_.request_bytes / k_mib);
+        return text.empty() ? text : fmt::format(" (counted are {})", text);
     }
 
     void check_card() {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
 #include "tiers/plan.h"
@@ -10,6 +11,8 @@ namespace {
 
 // GiB with two decimals, rounded up, so that the value works when it is given back.
 double gib_up(uint64_t bytes) { return static_cast<double>(bytes * 100 / k_gib + 1) / 100; }
+
+double gib_rounded_up(uint64_t bytes) { return std::ceil(gib(bytes) * 1000) / 1000; }
 
 std::string size_text(uint64_t bytes) {
     return bytes < k_gib ? fmt::format("{:.0f} MiB", gib(bytes) * 1024 + 0.5)
@@ -30,6 +33,12 @@ int64_t longest_context(const Machine& machine, const ModelShape& shape, PlanSet
     return std::min(fits * 256, shape.n_ctx_model);
 }
 
+// The smallest budget for one sequence at a time.
+uint64_t minimum_alone(const Machine& machine, const ModelShape& shape, PlanSettings settings) {
+    settings.n_sequences = 1;
+    return plan(machine, shape, settings).minimum_ram;
+}
+
 void advise_on_shortage(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
                         const Plan& p, std::vector<std::string>& advice) {
     const uint64_t spare = machine.ram_available;
@@ -46,8 +55,9 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
             "Store keys and values as int8: with --set kv_cache.quant=int8 they take {} in place of {}.",
             size_text(tokens * shape.kv_int8_bytes_per_token), size_text(p.kv_bytes)));
     }
-    if (settings.n_sequences > 1)
-        advice.push_back(fmt::format("Run fewer sequences at once: {} are asked for.", settings.n_sequences));
+    if (const uint64_t alone = minimum_alone(machine, shape, settings); alone < p.minimum_ram)
+        advice.push_back(fmt::format("Run fewer sequences at once: {} are asked for; --parallel 1 needs {}.",
+                                     settings.n_sequences, size_text(alone)));
     if (p.ram_budget < p.minimum_ram || p.n_ctx > shape.n_ctx_model) {
         const int64_t n = longest_context(machine, shape, settings);
         if (n > 0 && n < p.n_ctx)
@@ -121,6 +131,20 @@ std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& s
                         "keep memory.expert_policy away from lru, which finds next to nothing then.",
                         shape.demand_slots(), size_text(shape.demand_bytes())));
     return advice;
+}
+
+std::string shortage_remedy(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
+                            const Plan& plan) {
+    const uint64_t alone = minimum_alone(machine, shape, settings);
+    const std::string fewer =
+        alone < plan.minimum_ram
+            ? fmt::format("Answer one at a time with --parallel 1, which needs {:.3f} GiB, or raise",
+                          gib_rounded_up(alone))
+            : "Raise";
+    return fmt::format(
+        "{} memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with --ctx, or take a "
+        "smaller model or quantisation.",
+        fewer, gib_rounded_up(plan.minimum_ram));
 }
 
 }  // namespace ft

@@ -8,6 +8,7 @@ import threading
 import time
 
 import harness
+import serving
 from harness import DEMO, SMALL, run
 
 GIB = 1 << 30
@@ -92,6 +93,31 @@ class Plan(WithProfile):
         small = self.good(run("run", DEMO, *flags, "--ram", ram)).text
         self.assertEqual(small, self.good(run("run", DEMO, *flags, "--ram", 4)).text)
         self.refused(run("run", DEMO, *flags, "--ram", "%.4f" % (float(ram) / 2)), "ram")
+
+    def test_a_plan_for_a_server_is_the_servers(self):
+        flags = ("--ctx", 256, "--set", "server.requests_mib=20")
+        one, four = (self.plan("--ram", 4, *flags, *more) for more in ((), ("--for", "serve")))
+        self.assertEqual(four["kv_cache"]["bytes"], 4 * one["kv_cache"]["bytes"])
+        self.assertEqual([i["bytes"] for i in four["items"] if i["name"] == "requests"], [20 << 20])
+        batch = self.plan("--ram", 4, *flags, "--for", "batch")
+        self.assertEqual(batch["minimum"]["ram"], four["minimum"]["ram"] - (20 << 20))
+        self.assertLess(one["minimum"]["ram"], batch["minimum"]["ram"])
+        enough, less = ("%.6f" % (four["minimum"]["ram"] / GIB + d) for d in (1e-6, -1e-4))
+        self.assertTrue(self.plan("--ram", enough, *flags, "--for", "serve")["fits"])
+        self.assertFalse(self.plan("--ram", less, *flags, "--for", "serve", codes=(1,))["fits"])
+        r = run("serve", DEMO, "--ram", less, *flags, "--port", serving.free_port())
+        self.refused(r, "4 sequences at once", "server.requests_mib", "--parallel 1")
+        with serving.Server(self.folder, {"kv_cache": {"max_context": 256}, "server": {"requests_mib": 20},
+                                          "inference": {"batch_size": 4}}, ("--ram", enough)) as server:
+            self.assertEqual(server.get("/health").status, 200)
+        # the remedy works
+        needs = float(r.err.split("--parallel 1, which needs ")[1].split()[0])
+        self.assertTrue(self.plan("--ram", needs, *flags, "--for", "serve", "--parallel", 1)["fits"])
+        lines = self.path("in.jsonl")
+        lines.write_text("")
+        less = "%.6f" % (batch["minimum"]["ram"] / GIB - 1e-4)
+        self.refused(run("batch", lines, "-o", self.path("out.jsonl"), "--model", DEMO, "--ctx", 256, "--ram", less),
+                     "4 sequences at once", "--parallel 1")
 
     def test_a_card(self):
         p = self.plan("--ram", 4, "--vram", 6)

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "cli/doctor.h"
+#include "cli/runtime_folder.h"
 #include "cli/standard_output.h"
 #include "cli/status_file.h"
 #include "device/cpu.h"

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/plan_settings.h"
 #include "cli/progress_bar.h"
+#include "cli/runtime_folder.h"
 #include "cli/serving_settings.h"
 #include "cli/status_file.h"
 #include "device/cpu.h"

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "cli/command.h"
 #include "cli/json_text.h"
+#include "cli/runtime_folder.h"
 #include "cli/standard_output.h"
 #include "cli/status_file.h"
 
@@ -34,7 +35,9 @@ int64_t seconds_now() {
 }
 
 Expected<int> list(bool json) {
-    const std::vector<RunStatus> programs = running_programs(runtime_folder());
+    const auto found = running_programs(runtime_folder());
+    if (!found) return found.error();
+    const std::vector<RunStatus>& programs = *found;
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     std::string text = programs.empty() ? "No program of FreeToken runs.\n"
                                         : fmt::format("{:>8}  {:>8}  {:>10}  {:>10}  {:<22}  {}\n", "PID",

@@ -12,10 +12,13 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "base/log.h"
+#include "base/parse_number.h"
 #include "base/system_error.h"
+#include "cli/runtime_folder.h"
 #include "device/cgroup.h"
 
 namespace ft::cli {
@@ -28,8 +31,11 @@ using StatusJson = nlohmann::json;
 constexpr int k_idle_after = 3;  // seconds without a token
 constexpr auto k_period = std::chrono::seconds(1);
 constexpr size_t k_most_bytes = 64 * 1024;
+constexpr std::string_view k_ending = ".json";
 
-std::string file_of(const std::string& folder, int64_t pid) { return fmt::format("{}/{}.json", folder, pid); }
+std::string file_of(const std::string& folder, int64_t pid) {
+    return fmt::format("{}/{}{}", folder, pid, k_ending);
+}
 
 // Field 22 of /proc/PID/stat; the name in field 2 may hold blanks and brackets. 0: no such process.
 int64_t process_start(int64_t pid) {
@@ -91,9 +97,23 @@ std::unique_ptr<RunStatus> from_json(const std::string& text) {
     return good ? std::move(s) : nullptr;
 }
 
-std::unique_ptr<RunStatus> read_status(const std::string& path) {
+// Of "123.json"; nothing where the name is another.
+std::optional<int64_t> pid_of(std::string_view name) {
+    if (!name.ends_with(k_ending)) return std::nullopt;
+    const auto pid = parse_number<int64_t>(name.substr(0, name.size() - k_ending.size()));
+    return pid && *pid > 0 ? pid : std::nullopt;
+}
+
+// Links, folders and pipes are not ours to read or to remove.
+bool is_regular(const std::string& path) {
+    struct stat info = {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+std::unique_ptr<RunStatus> read_status(const std::string& path, int64_t pid) {
     const auto text = read_system_file(path);
-    return text && text->size() <= k_most_bytes ? from_json(*text) : nullptr;
+    auto status = text && text->size() <= k_most_bytes ? from_json(*text) : nullptr;
+    return status && status->pid == pid ? std::move(status) : nullptr;
 }
 
 bool still_runs(const RunStatus& s) { return s.pid > 0 && process_start(s.pid) == s.process_start; }
@@ -105,20 +125,18 @@ Error no_process(int64_t pid) {
 
 }  // namespace
 
-std::string runtime_folder() {
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && *runtime == '/') return std::string(runtime) + "/freetoken";
-    return fmt::format("/tmp/freetoken-{}", ::getuid());
-}
-
-std::vector<RunStatus> running_programs(const std::string& folder) {
+Expected<std::vector<RunStatus>> running_programs(const std::string& folder) {
     std::vector<RunStatus> programs;
+    const auto has = has_own_folder(folder);
+    if (!has) return has.error();
     std::error_code failed;
     for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
-        if (it->path().extension() != ".json") continue;
-        const auto status = read_status(it->path().string());
+        const std::string path = it->path().string();
+        const auto pid = pid_of(it->path().filename().string());
+        if (!pid || !is_regular(path)) continue;
+        const auto status = read_status(path, *pid);
         if (status && still_runs(*status)) programs.push_back(std::move(*status));
-        else ::unlink(it->path().c_str());
+        else ::unlink(path.c_str());
     }
     std::sort(programs.begin(), programs.end(),
               [](const RunStatus& a, const RunStatus& b) { return a.pid < b.pid; });
@@ -127,7 +145,10 @@ std::vector<RunStatus> running_programs(const std::string& folder) {
 
 Expected<std::unique_ptr<RunStatus>> status_of(const std::string& folder, int64_t pid) {
     if (process_start(pid) == 0) return no_process(pid);
-    auto status = read_status(file_of(folder, pid));
+    const std::string path = file_of(folder, pid);
+    const auto has = has_own_folder(folder);
+    if (!has) return has.error();
+    auto status = is_regular(path) ? read_status(path, pid) : nullptr;
     if (status && !still_runs(*status)) status.reset();
     return status;
 }
@@ -147,10 +168,8 @@ StatusFile::StatusFile(std::string folder, RunStatus status, std::shared_ptr<con
     status_.started =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
-    std::error_code failed;
-    fs::create_directories(folder_, failed);
-    if (!failed) ::chmod(folder_.c_str(), 0700);
-    if (const Status s = write(); !s) {
+    const Status made = make_own_folder(folder_);
+    if (const Status s = made ? write() : made; !s) {
         log("load", "no status file for `freetoken ps`: {}", s.error().sentence());
         return;
     }

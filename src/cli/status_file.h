@@ -28,12 +28,9 @@ struct RunStatus {
     bool generating = false;       // a token within the last seconds
 };
 
-// $XDG_RUNTIME_DIR/freetoken, or a folder of this user under /tmp.
-std::string runtime_folder();
-
 // Of the programs that still run; files of those that ended without removing theirs are removed. By rising
-// pid.
-std::vector<RunStatus> running_programs(const std::string& folder);
+// pid. An error where the folder is not this user's own (cli/runtime_folder.h); so in the next.
+Expected<std::vector<RunStatus>> running_programs(const std::string& folder);
 // Nothing to read: the program keeps no file. An error: no such process.
 Expected<std::unique_ptr<RunStatus>> status_of(const std::string& folder, int64_t pid);
 

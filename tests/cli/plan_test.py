@@ -275,6 +275,44 @@ class Doctor(WithProfile):
         self.assertEqual(run("ps", "--json").json(), [])
         self.assertFalse(list(pathlib.Path(os.environ["XDG_RUNTIME_DIR"]).glob("freetoken/*.json")))
 
+    def test_a_runtime_folder_that_is_another_s_is_left_alone(self):
+        target = self.folder / "target"
+        target.mkdir(mode=0o755)
+        (target / "package.json").write_text("{}")
+        (target / "1.json").write_text("{}")
+        runtime = self.folder / "runtime"
+        runtime.mkdir()
+        os.environ["XDG_RUNTIME_DIR"] = str(runtime)
+        (runtime / "freetoken").symlink_to(target)
+        self.refused(run("ps"), runtime / "freetoken", "no folder of yours")
+        r = self.good(harness.ask("hi", "--max-tokens", 1))
+        self.assertEqual(r.err.count("no status file"), 1, str(r))
+        self.assertIn("no folder of yours", r.err)
+        self.assertEqual(target.stat().st_mode & 0o777, 0o755)
+        self.assertEqual({p.name for p in target.iterdir()}, {"package.json", "1.json"})
+        (runtime / "freetoken").unlink()
+        (runtime / "freetoken").mkdir(mode=0o755)
+        if os.geteuid() == 0:
+            os.chown(runtime / "freetoken", 65534, 65534)
+            self.refused(run("ps"), "no folder of yours")
+            self.assertIn("no folder of yours", self.good(harness.ask("hi", "--max-tokens", 1)).err)
+            self.assertEqual((runtime / "freetoken").stat().st_mode & 0o777, 0o755)
+            os.chown(runtime / "freetoken", 0, 0)
+        self.good(harness.ask("hi", "--max-tokens", 1))
+        self.assertEqual((runtime / "freetoken").stat().st_mode & 0o777, 0o700)
+
+    def test_ps_removes_only_what_programs_left(self):
+        os.environ["XDG_RUNTIME_DIR"] = str(self.folder / "left")
+        runtime = self.folder / "left/freetoken"
+        runtime.mkdir(parents=True)
+        for name in ("package.json", "1.json", "1x.json", "-1.json", ".json"):
+            (runtime / name).write_text("{}")
+        (runtime / "2.json").symlink_to(runtime / "package.json")
+        (runtime / "3.json").mkdir()
+        self.assertEqual(self.good(run("ps", "--json")).json(), [])
+        self.assertEqual({p.name for p in runtime.iterdir()},
+                         {"package.json", "1x.json", "-1.json", ".json", "2.json", "3.json"})
+
 
 if __name__ == "__main__":
     harness.main()

@@ -35,6 +35,27 @@ std::string limit_text(uint64_t bytes) {
     return bytes % k_mib == 0 ? fmt::format("{} MiB", bytes / k_mib) : fmt::format("{} bytes", bytes);
 }
 
+int open_text(const std::string& path) {
+    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+Expected<std::string> read_whole(int fd, const std::string& path, uint64_t most_bytes) {
+    std::string text;
+    for (;;) {
+        const size_t before = text.size();
+        // One byte more than is allowed tells that there is more.
+        text.resize(std::min<uint64_t>(before + k_block_bytes, most_bytes + 1));
+        const ssize_t got = read_waiting(fd, text.data() + before, text.size() - before);
+        if (got < 0) return system_error(path, "read", errno);
+        text.resize(before + static_cast<size_t>(got));
+        if (got == 0) return text;
+        if (text.size() > most_bytes)
+            return Error{Code::too_large,
+                         fmt::format("{}: more than {}, the limit", path_text(path), limit_text(most_bytes)),
+                         "Check the path, or give a shorter file."};
+    }
+}
+
 }  // namespace
 
 ssize_t read_waiting(int fd, void* to, size_t bytes) {
@@ -48,31 +69,29 @@ ssize_t read_waiting(int fd, void* to, size_t bytes) {
 }
 
 Expected<std::string> read_text(const std::string& path, uint64_t most_bytes) {
-    const Descriptor input(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const Descriptor input(open_text(path));
     if (input.get() < 0) return system_error(path, "open", errno);
     struct stat info = {};
     if (::fstat(input.get(), &info) != 0) return system_error(path, "open", errno);
     if (S_ISDIR(info.st_mode))
         return Error{Code::invalid, fmt::format("{}: this is a folder, not a file", path_text(path)),
                      "Name a file inside it."};
-    std::string text;
-    for (;;) {
-        const size_t before = text.size();
-        // One byte more than is allowed tells that there is more.
-        text.resize(std::min<uint64_t>(before + k_block_bytes, most_bytes + 1));
-        const ssize_t got = read_waiting(input.get(), text.data() + before, text.size() - before);
-        if (got < 0) return system_error(path, "read", errno);
-        text.resize(before + static_cast<size_t>(got));
-        if (got == 0) break;
-        if (text.size() > most_bytes)
-            return Error{Code::too_large,
-                         fmt::format("{}: more than {}, the limit", path_text(path), limit_text(most_bytes)),
-                         "Check the path, or give a shorter file."};
-    }
-    if (text.empty() && S_ISFIFO(info.st_mode))
+    auto text = read_whole(input.get(), path, most_bytes);
+    if (text && text->empty() && S_ISFIFO(info.st_mode))
         return Error{Code::invalid, fmt::format("{}: a pipe that nobody writes to", path_text(path)),
                      "Start the program that writes to it first, or name a regular file."};
     return text;
+}
+
+Expected<std::string> read_kept_text(const std::string& path, uint64_t most_bytes) {
+    const Descriptor input(open_text(path));
+    if (input.get() < 0) return system_error(path, "open", errno);
+    struct stat info = {};
+    if (::fstat(input.get(), &info) != 0) return system_error(path, "open", errno);
+    if (!S_ISREG(info.st_mode))
+        return Error{Code::invalid, fmt::format("{}: this is no regular file", path_text(path)),
+                     "Remove it first."};
+    return read_whole(input.get(), path, most_bytes);
 }
 
 }  // namespace ft

@@ -61,6 +61,27 @@ TEST_F(ReadTextTest, WhatCannotBeReadIsNamedAndNeverWaitedFor) {
     EXPECT_NE(refusal("/proc/self/mem").find("cannot read"), std::string::npos);
 }
 
+std::string kept_refusal(const std::string& path, uint64_t most = 100) {
+    const Expected<std::string> text = read_kept_text(path, most);
+    return text ? "read: " + *text : text.error().sentence();
+}
+
+TEST_F(ReadTextTest, OfKeptFilesOnlyRegularOnesCount) {
+    const std::string pipe = folder_ + "/pipe", text = folder_ + "/text", link = folder_ + "/link";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // that never writes: nothing waits for it
+    ASSERT_GE(writer, 0);
+    std::ofstream(text) << "1 2 3";
+    std::filesystem::create_symlink(text, link);
+    EXPECT_EQ(kept_refusal(text), "read: 1 2 3");
+    EXPECT_EQ(kept_refusal(link), "read: 1 2 3");
+    for (const std::string& path : {pipe, folder_, std::string("/dev/zero")})
+        EXPECT_NE(kept_refusal(path).find("no regular file"), std::string::npos) << kept_refusal(path);
+    EXPECT_NE(kept_refusal(text, 4).find("more than 4 bytes"), std::string::npos);
+    EXPECT_NE(kept_refusal(folder_ + "/none").find("No such file"), std::string::npos);
+    ::close(writer);
+}
+
 TEST(SystemError, ReasonsThatPeopleMeetHaveARemedy) {
     for (const int number :
          {ENOENT, EACCES, ENOSPC, EROFS, EIO, EMFILE, ENAMETOOLONG, ELOOP, ETXTBSY, EDQUOT, EFBIG, ENXIO}) {

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "device/cgroup.h"
+#include "base/read_text.h"
 #include "device/cpu.h"
 #include "device/profile.h"
 
@@ -31,8 +31,8 @@ std::string file_of(const std::string& folder) { return folder + "/machine-profi
 
 // The file's content where it is of this machine and has the form; an empty object otherwise.
 Json read_file(const std::string& folder, const std::string& hardware) {
-    const auto text = read_system_file(file_of(folder));
-    if (!text || text->size() > k_most_bytes) return Json::object();
+    const auto text = read_kept_text(file_of(folder), k_most_bytes);
+    if (!text) return Json::object();
     Json json = Json::parse(*text, nullptr, false);
     if (!json.is_object() || json.value("/version"_json_pointer, Json()) != Json(k_version) ||
         json.value("/hardware"_json_pointer, Json()) != Json(hardware))

@@ -1,6 +1,7 @@
 #include "device/profile.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -102,6 +103,23 @@ TEST(ProfileFile, ADamagedOneCountsAsNone) {
         ASSERT_TRUE(write_profile(folder.path(), "cpu", "a", some_profile())) << text;
         EXPECT_EQ(read_profile(folder.path(), "cpu", "a").cpu_gflops, 130) << text;
     }
+}
+
+TEST(ProfileFile, APipeADeviceOrAnEndlessFileCountsAsDamaged) {
+    const Folder folder;
+    const std::string path = folder.path() + "/machine-profile.json";
+    const auto read = [&] { return read_profile(folder.path(), "cpu", "drive a").ram_read_gb_per_second; };
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(read(), 0);
+    ASSERT_TRUE(write_profile(folder.path(), "cpu", "drive a", some_profile()));  // in the pipe's place
+    EXPECT_EQ(read(), 21.5);
+    std::ofstream(path, std::ios::app) << std::string(1 << 20, ' ');
+    EXPECT_EQ(read(), 0);
+    fs::remove(path);
+    fs::create_symlink("/dev/zero", path);
+    EXPECT_EQ(read(), 0);
+    ASSERT_TRUE(write_profile(folder.path(), "cpu", "drive a", some_profile()));
+    EXPECT_EQ(read(), 21.5);
 }
 
 TEST(ProfileFile, OneThatWasMeasuredBesideBusyProgramsIsMeasuredAgainLater) {

@@ -134,7 +134,10 @@ class Chat {
         else conversation_.add_assistant(reply->text, reply->thinking);
         log_statistics(model_, *reply, style_.figures);
         if (reply->answer.end == AnswerEnd::context_full)
-            say(context_full_line(model_.engine->n_ctx(), model_.engine->n_ctx_model(), true));
+            say(context_full_line({.n_ctx = model_.engine->n_ctx(),
+                                   .n_ctx_model = model_.engine->n_ctx_model(),
+                                   .n_prompt = static_cast<int64_t>(fitted->prompt.ids.size()),
+                                   .in_chat = true}));
         if (reply->forgotten_tokens > 0) say(forgotten_line(reply->forgotten_tokens, n_ctx));
         if (const std::string why = nothing_shown_line(*reply, style_); !why.empty()) say(why);
         last_ = reply->answer.timings;

@@ -125,10 +125,18 @@ std::string nothing_shown_line(const Reply& reply, const PrintStyle& style) {
            "--think on shows the thinking, --think off asks for none.";
 }
 
-std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat) {
-    std::string help = in_chat ? " /reset begins a new conversation" : " A shorter prompt leaves more room";
-    if (n_ctx < n_ctx_model) help += fmt::format("; --ctx takes up to {} with this model", n_ctx_model);
-    return fmt::format("the context of {} tokens is full, so the answer ends here.{}.", n_ctx, help);
+std::string context_full_line(const FullContext& full) {
+    const int64_t n_answer = full.n_ctx - full.n_prompt;
+    std::string help = "A shorter prompt leaves more room";
+    if (full.in_chat) help = "/reset begins a new conversation";
+    else if (full.never_ends)
+        help =
+            "With inference.ignore_eos (--ignore-eos) an answer never ends by itself; --max-tokens ends it";
+    else if (full.n_prompt < n_answer)
+        help = fmt::format("The answer has {} of them; --max-tokens ends one sooner", n_answer);
+    if (full.n_ctx < full.n_ctx_model)
+        help += fmt::format("; --ctx takes up to {} with this model", full.n_ctx_model);
+    return fmt::format("the context of {} tokens is full, so the answer ends here. {}.", full.n_ctx, help);
 }
 
 std::string reply_json(const Reply& reply, const RunModel& model) {

@@ -36,8 +36,14 @@ std::string loading_text(double load_ms);
 // advice where a resource newly became the limit. How long the model was loaded is said once.
 void log_statistics(RunModel& model, const Reply& reply, Figures figures);
 
-// What a full context means and what helps. in_chat: /reset is at hand.
-std::string context_full_line(int64_t n_ctx, int64_t n_ctx_model, bool in_chat);
+struct FullContext {
+    int64_t n_ctx, n_ctx_model;
+    int64_t n_prompt;         // tokens of it
+    bool in_chat = false;     // /reset is at hand
+    bool never_ends = false;  // nothing that the model writes ends the answer (ignore_eos)
+};
+// What a full context means, and of what helps that which does here.
+std::string context_full_line(const FullContext& full);
 
 // Why nothing of a whole reply was shown: it is all thinking, which `style` hides, or empty. "" where
 // something was.

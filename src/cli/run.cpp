@@ -170,7 +170,11 @@ Expected<int> answer_once(RunModel& model, const RunFlags& flags, const Prompt& 
     if (end == AnswerEnd::unheard) return 0;
     log_statistics(model, *reply, style.figures);
     if (end == AnswerEnd::context_full)
-        log("warn", "{}", context_full_line(model.engine->n_ctx(), model.engine->n_ctx_model(), false));
+        log("warn", "{}",
+            context_full_line({.n_ctx = model.engine->n_ctx(),
+                               .n_ctx_model = model.engine->n_ctx_model(),
+                               .n_prompt = static_cast<int64_t>(prompt.ids.size()),
+                               .never_ends = model.settings.boolean("inference.ignore_eos")}));
     if (reply->forgotten_tokens > 0)
         log("kv", "{}", forgotten_line(reply->forgotten_tokens, model.engine->n_ctx()));
     if (const std::string why = nothing_shown_line(*reply, style); !why.empty()) log("warn", "{}", why);

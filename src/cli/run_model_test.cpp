@@ -320,10 +320,22 @@ TEST(RunModel, SettingsOfAnswersMayChangeWhileItIsLoaded) {
     EXPECT_EQ(model.sampling.temperature, 1.5f);
 }
 
-TEST(ContextFullLine, OffersCtxOnlyWhereTheModelHasMore) {
-    EXPECT_NE(context_full_line(64, 512, true).find("--ctx takes up to 512"), std::string::npos);
-    EXPECT_NE(context_full_line(64, 512, true).find("/reset"), std::string::npos);
-    EXPECT_EQ(context_full_line(512, 512, false).find("--ctx"), std::string::npos);
+TEST(ContextFullLine, NamesWhatAppliesAlone) {
+    const auto has = [](const FullContext& full, const char* word) {
+        return context_full_line(full).find(word) != std::string::npos;
+    };
+    const FullContext chat{.n_ctx = 64, .n_ctx_model = 512, .n_prompt = 10, .in_chat = true};
+    EXPECT_TRUE(has(chat, "--ctx takes up to 512"));
+    EXPECT_TRUE(has(chat, "/reset"));
+    const FullContext long_prompt{.n_ctx = 512, .n_ctx_model = 512, .n_prompt = 500};
+    EXPECT_FALSE(has(long_prompt, "--ctx"));
+    EXPECT_TRUE(has(long_prompt, "A shorter prompt"));
+    const FullContext long_answer{.n_ctx = 512, .n_ctx_model = 512, .n_prompt = 12};
+    EXPECT_FALSE(has(long_answer, "prompt"));
+    EXPECT_TRUE(has(long_answer, "The answer has 500 of them; --max-tokens"));
+    const FullContext endless{.n_ctx = 512, .n_ctx_model = 512, .n_prompt = 12, .never_ends = true};
+    EXPECT_FALSE(has(endless, "prompt"));
+    EXPECT_TRUE(has(endless, "--ignore-eos"));
 }
 
 }  // namespace

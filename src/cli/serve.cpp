@@ -200,10 +200,12 @@ Expected<int> Serving::run() {
     return 0;
 }
 
-// A profile names a context for models that have it; of another it takes what there is.
-void fit_profile(ModelChoice& choice, int64_t trained_context) {
+// A profile names a context for models that have it, and a variable one for all models of a machine; of
+// another it takes what there is.
+void fit_context(ModelChoice& choice, int64_t trained_context) {
     const std::string& origin = choice.settings.origin("kv_cache.max_context");
-    if (!origin.starts_with("--profile") || trained_context <= 0 || choice.n_ctx <= trained_context) return;
+    if (!origin.starts_with("--profile") && origin != "OLLAMA_CONTEXT_LENGTH") return;
+    if (trained_context <= 0 || choice.n_ctx <= trained_context) return;
     log("kv", "{} asks for a context of {} tokens, but the model was made for {}, which it gets", origin,
         choice.n_ctx, trained_context);
     choice.n_ctx = trained_context;
@@ -235,7 +237,7 @@ Expected<int> serve(ModelChoice choice) {
     const Expected<ServedModelInfo> info = served_model_info(
         served_name(choice), choice.path, text->chat_template ? &*text->chat_template : nullptr);
     if (!info) return info.error();
-    fit_profile(choice, info->trained_context);
+    fit_context(choice, info->trained_context);
     const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));
     Serving serving{choice, signals, room, std::move(*text), std::move(*keys), {}, nullptr, nullptr};
     serving.service = std::make_unique<Service>(

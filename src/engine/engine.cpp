@@ -25,12 +25,16 @@ constexpr int64_t k_head_rows = 16;  // rows of logits that feed_all() works out
 Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model) {
     const int64_t chosen = options.n_ctx == 0 ? std::min(n_ctx_model, k_default_ctx) : options.n_ctx;
     const int64_t n_ctx = std::max(chosen, options.n_ctx_least);
-    if (n_ctx > n_ctx_model)
+    if (n_ctx <= n_ctx_model) return n_ctx;
+    if (n_ctx > options.n_ctx)
         return Error{Code::too_large,
-                     fmt::format("a context of {} tokens is needed, but the model was made for {}", n_ctx,
+                     fmt::format("{} tokens are to be read or written, but the model was made for {}", n_ctx,
                                  n_ctx_model),
-                     fmt::format("Shorten the text, or choose --ctx {} or less.", n_ctx_model)};
-    return n_ctx;
+                     "Give or ask for fewer."};
+    return Error{
+        Code::too_large,
+        fmt::format("a context of {} tokens is asked for, but the model was made for {}", n_ctx, n_ctx_model),
+        fmt::format("Choose {} or less by --ctx (kv_cache.max_context), or leave it out.", n_ctx_model)};
 }
 
 // The plan keeps its budget, and the machine has less just now.

@@ -308,7 +308,7 @@ class Started(harness.Case):
     def started(self, *args, **more):
         port = serving.free_port()
         process = subprocess.Popen([harness.PROGRAM, "serve", str(DEMO), "--port", str(port), *args], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, env=harness.environment(), **more)
+                                   stdout=subprocess.DEVNULL, **{"env": harness.environment(), **more})
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         end = time.monotonic() + serving.START_SECONDS
@@ -320,6 +320,19 @@ class Started(harness.Case):
                 pass
             time.sleep(0.05)
         raise AssertionError("the server did not start")
+
+    def test_a_context_that_the_model_has_not(self):
+        # a variable for the whole machine is cut; who asks for this model's is told
+        log = self.path("variable.log")
+        with open(log, "wb") as stderr:
+            port, _ = self.started(stderr=stderr, env=harness.environment({"OLLAMA_CONTEXT_LENGTH": "4096"}))
+        self.assertEqual(serving.call(port, "GET", "/v1/models").json()["data"][0]["max_model_len"], 1024)
+        self.assertIn("[kv] OLLAMA_CONTEXT_LENGTH asks for a context of 4096 tokens, but", log.read_text())
+        for flags in (("-c", 2048), ("--ctx", 2048), ("--set", "kv_cache.max_context=2048")):
+            r = run("serve", DEMO, *flags, "--port", serving.free_port())
+            self.refused(r, "a context of 2048 tokens is asked for", "made for 1024", "Choose 1024 or less by --ctx")
+            self.assertNotIn("Shorten", r.err)
+            self.assertNotIn("needed", r.err)
 
     def test_a_log_that_nobody_reads_stops_nothing(self):
         reader, writer = os.pipe()

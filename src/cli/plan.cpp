@@ -116,6 +116,9 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
     const PlanSettings settings = plan_settings(model, flags.plan_for(), ram->available_bytes);
     report.plan = plan(report.machine, report.shape, settings);
+    PlanSettings least = settings;
+    least.ram_budget = report.plan.minimum_ram;
+    report.some_budget_works = plan(report.machine, report.shape, least).fits;
     std::optional<MachineProfile> profile;
     if (report.plan.fits) {
         profile = profile_for(model.path, threads);

@@ -105,6 +105,7 @@ std::string items_text(const PlanReport& r) {
     text += row_text("total", {total.vram - context_bytes(r), total.ram, total.drive}, card);
     text += row_text("budget", {r.plan.vram_budget, r.plan.ram_budget, 0}, card);
     if (card) text += row_text("GPU context, beside the budget", {context_bytes(r), 0, 0}, card);
+    if (!r.some_budget_works) return text;
     text += row_text("smallest budget that works", {0, r.plan.minimum_ram, 0}, card);
     if (!r.shape.classes.empty() && !r.plan.experts_resident)
         text += row_text(card ? "with no expert on the drive" : "with every expert in RAM",
@@ -189,8 +190,8 @@ nlohmann::ordered_json plan_json(const PlanReport& r) {
             {"items", items},
             {"total", {{"vram", total.vram}, {"ram", total.ram}, {"drive", total.drive}}},
             {"budget", {{"ram", r.plan.ram_budget}, {"vram", r.plan.vram_budget}}},
-            {"minimum", {{"ram", r.plan.minimum_ram}}},
-            {"resident", {{"ram", r.plan.resident_ram}}},
+            {"minimum", {{"ram", r.some_budget_works ? Json(r.plan.minimum_ram) : Json()}}},
+            {"resident", {{"ram", r.some_budget_works ? Json(r.plan.resident_ram) : Json()}}},
             {"kv_cache", {{"bytes", r.plan.kv_bytes}}},
             {"step_tokens", r.plan.chunk},
             {"experts", planned_experts_json(r)},

@@ -22,6 +22,7 @@ struct PlanReport {
     uint64_t file_bytes = 0;  // of all parts
     Machine machine;
     Plan plan;
+    bool some_budget_works = true;        // of RAM; false: it is not RAM that is missing
     std::optional<Prediction> predicted;  // nothing where the plan does not fit
     std::vector<std::string> advice, notes;
     std::vector<ContextRow> contexts;

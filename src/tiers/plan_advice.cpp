@@ -42,7 +42,7 @@ uint64_t minimum_alone(const Machine& machine, const ModelShape& shape, PlanSett
 void advise_on_shortage(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
                         const Plan& p, std::vector<std::string>& advice) {
     const uint64_t spare = machine.ram_available;
-    if (p.ram_budget < p.minimum_ram && p.minimum_ram <= spare)
+    if (p.ram_budget < p.minimum_ram && p.minimum_ram <= spare && p.n_ctx <= shape.n_ctx_model)
         advice.push_back(
             fmt::format("Allow {:.2f} GiB of RAM with --ram or memory.ram_budget; {:.2f} GiB are "
                         "available.",

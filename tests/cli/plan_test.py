@@ -151,8 +151,15 @@ class Plan(WithProfile):
     def test_contexts(self):
         one, two = (self.plan("--ram", 4, "--ctx", n)["kv_cache"]["bytes"] for n in (128, 256))
         self.assertEqual(two, 2 * one)
-        r = run("plan", DEMO, "--ctx", 10**9)
-        self.assertEqual(r.rc, 1, str(r))
+        # no budget makes up for a context that the model has not
+        for ram in (0.01, 4):
+            r = run("plan", DEMO, "--ctx", 100000, "--ram", ram)
+            self.assertEqual(r.rc, 1, str(r))
+            self.assertIn("made for 1024", r.text)
+            self.assertNotIn("smallest budget that works", r.text)
+            self.assertNotIn("Allow ", r.text)
+            self.assertIsNone(self.plan("--ctx", 100000, "--ram", ram, codes=(1,))["minimum"]["ram"])
+        self.assertIn("smallest budget that works", run("plan", DEMO, "--ram", 0.01).text)
 
     def test_a_server_instead_of_a_file(self):
         handler = type("Handler", (Ranges,), {"path_of": DEMO, "sent": 0})

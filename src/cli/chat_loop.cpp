@@ -71,7 +71,10 @@ Next change_settings(const ChatHooks& hooks, const std::string& argument) {
     return Next::go_on;
 }
 
-Next show_stats(const ChatHooks& hooks, const std::string&) {
+// Ollama's /show has words for what is asked with other commands here.
+Next show_stats(const ChatHooks& hooks, const std::string& what) {
+    if (what == "system") return change_system(hooks, "");
+    if (what == "parameters") return change_settings(hooks, "");
     hooks.say(hooks.stats());
     return Next::go_on;
 }
@@ -118,14 +121,6 @@ constexpr std::pair<std::string_view, std::string_view> k_names_elsewhere[] = {
     {"/?", "/help"},      {"/h", "/help"},    {"/bye", "/exit"},   {"/quit", "/exit"}, {"/q", "/exit"},
     {"/clear", "/reset"}, {"/new", "/reset"}, {"/show", "/stats"}, {"/info", "/stats"}};
 
-// The name that `word` is a slip of: one letter, two in a long word. Others are nearest by chance.
-std::string slip_of(const std::string& word, const std::vector<std::string>& names) {
-    constexpr size_t k_long_word = 7;
-    const std::string name = nearest_name(word, names);
-    const int most = word.size() > k_long_word ? 2 : 1;
-    return !name.empty() && edit_distance(word, name) <= most ? name : "";
-}
-
 Next run_slash_command(const ChatHooks& hooks, const std::string& line) {
     auto [word, argument] = word_and_rest(line);
     const std::string typed = word;
@@ -136,9 +131,8 @@ Next run_slash_command(const ChatHooks& hooks, const std::string& line) {
         if (word == command.name) return command.run(hooks, argument);
         names.emplace_back(command.name);
     }
-    const std::string guess = slip_of(typed, names);
-    hooks.say(fmt::format("{} is no command. {}", typed,
-                          guess.empty() ? "/help lists them." : fmt::format("Did you mean {}?", guess)));
+    const std::string guess = did_you_mean(typed, names);
+    hooks.say(fmt::format("{} is no command. {}", typed, guess.empty() ? "/help lists them." : guess));
     return Next::go_on;
 }
 

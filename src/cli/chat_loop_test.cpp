@@ -105,6 +105,15 @@ TEST(ChatLoop, NamesOfOtherChatsWork) {
         EXPECT_NE(typed.said.find(said), std::string::npos) << said;
 }
 
+TEST(ChatLoop, OllamasShowHasWords) {
+    Typed typed = Typed::of({"/show system", "/set system Be brief.", "/show system", "/show parameters"});
+    ASSERT_TRUE(typed.run());
+    EXPECT_NE(typed.said.find("No system prompt is set."), std::string::npos) << typed.said;
+    EXPECT_NE(typed.said.find("System prompt: Be brief."), std::string::npos) << typed.said;
+    EXPECT_EQ(typed.said.find("seed 7"), std::string::npos) << typed.said;
+    EXPECT_EQ(typed.changed, "[=]");
+}
+
 TEST(ChatLoop, SettingsInOurFormAndInOllamas) {
     Typed typed =
         Typed::of({"/set temperature 0.2", "/set parameter  seed 42", "/set", "/set top_k", "/set verbose",

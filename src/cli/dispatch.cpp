@@ -42,8 +42,7 @@ constexpr Habit k_habits[] = {
      "Thinking has no bound of its own (-1) or is not asked for (0): --think off; --max-tokens bounds it "
      "together with the answer."},
     {"--format", "--json-schema",
-     "The form of an answer is a schema in a file: --json-schema FILE; {{\"type\": \"object\"}} in it is any "
-     "JSON object."},
+     "The form of an answer is a schema: --json-schema '{{\"type\": \"object\"}}' is any JSON object."},
     {"-hf", "", "A model of a hub is fetched first: `freetoken pull OWNER/REPO`."},
     {"--hf-repo", "", "A model of a hub is fetched first: `freetoken pull OWNER/REPO`."},
     {"-ngl", "", "Where the weights lie is decided by the plan: see `freetoken plan --help`."},
@@ -103,6 +102,18 @@ std::vector<std::string> flag_names(const CLI::App& app) {
     return names;
 }
 
+std::vector<OwnFlag> own_flags(const CLI::App& app) {
+    std::vector<OwnFlag> own;
+    for (const CLI::Option* option : app.get_options()) {
+        const bool takes_value = option->get_items_expected_max() > 0;
+        for (const std::string& name : option->get_snames()) own.push_back({"-" + name, takes_value});
+        for (const std::string& name : option->get_lnames()) own.push_back({"--" + name, takes_value});
+    }
+    return own;
+}
+
+constexpr size_t k_longest_short_flag = 3;  // "-sq", "-ngl"
+
 std::string see_help(std::string_view command) { return fmt::format("See `freetoken {} --help`.", command); }
 
 // What a flag of another program is here; "" where there is nothing to say.
@@ -123,10 +134,12 @@ Error unknown_flag(const Command& command, const CLI::App& app, std::string_view
     const std::string hint = habit_hint(command, app, flag);
     if (!hint.empty())
         return Error{Code::invalid, fmt::format("{}: unknown flag {}", command.name, flag), hint};
-    // One dash before a long name is a common slip.
-    const std::string as_long =
-        "--" + std::string(flag.substr(std::min(flag.find_first_not_of('-'), flag.size())));
-    const std::string guess = did_you_mean(as_long, flag_names(app));
+    // One dash before a long name is a common slip; a short flag is no slip of a long one.
+    const size_t dashes = std::min(flag.find_first_not_of('-'), flag.size());
+    const bool is_short = dashes < 2 && flag.size() - dashes <= k_longest_short_flag;
+    std::vector<std::string> names = flag_names(app);
+    for (std::string& name : foreign_flag_names(own_flags(app))) names.push_back(std::move(name));
+    const std::string guess = is_short ? "" : did_you_mean("--" + std::string(flag.substr(dashes)), names);
     return Error{Code::invalid, fmt::format("{}: unknown flag {}", command.name, flag),
                  guess.empty() ? see_help(command.name) : guess};
 }
@@ -152,20 +165,16 @@ std::vector<std::string> split_empty_values(const std::vector<std::string>& word
     return out;
 }
 
-std::vector<OwnFlag> own_flags(const CLI::App& app) {
-    std::vector<OwnFlag> own;
-    for (const CLI::Option* option : app.get_options()) {
-        const bool takes_value = option->get_items_expected_max() > 0;
-        for (const std::string& name : option->get_snames()) own.push_back({"-" + name, takes_value});
-        for (const std::string& name : option->get_lnames()) own.push_back({"--" + name, takes_value});
+// A sentence that begins with a flag of ours names the one that was typed for it too.
+Error as_typed(Error error, const Translated& translated) {
+    for (const auto& [ours, typed] : translated.renamed) {
+        if (!error.what.starts_with(ours) || ours == typed || ours.size() == error.what.size()) continue;
+        const char next = error.what[ours.size()];
+        if (next != ':' && next != ' ') continue;
+        error.what.replace(0, ours.size(), fmt::format("{} (here {})", typed, ours));
+        break;
     }
-    return own;
-}
-
-std::vector<std::string> in_our_words(const std::vector<std::string>& words, const CLI::App& app) {
-    Translated translated = translate_flags(words, own_flags(app));
-    for (const std::string& note : translated.notes) log_line("flags", note);
-    return std::move(translated.words);
+    return error;
 }
 
 // The parser's own message, which names the flag or argument.
@@ -194,7 +203,9 @@ Status check_file_names(const Command& command, const CLI::App& app) {
 
 Expected<int> run_command(const Command& command, const std::vector<std::string>& words) {
     DefinedCommand defined = define_command(command);
-    std::vector<std::string> reversed = split_empty_values(in_our_words(words, *defined.app));
+    const Translated translated = translate_flags(words, own_flags(*defined.app));
+    for (const std::string& note : translated.notes) log_line("flags", note);
+    std::vector<std::string> reversed = split_empty_values(translated.words);
     std::reverse(reversed.begin(), reversed.end());  // the parser takes its words from the back
     try {
         defined.app->parse(std::move(reversed));
@@ -212,7 +223,9 @@ Expected<int> run_command(const Command& command, const std::vector<std::string>
     }
     if (const Status leftovers = check_leftovers(command, *defined.app); !leftovers) return leftovers.error();
     if (const Status named = check_file_names(command, *defined.app); !named) return named.error();
-    return defined.action();
+    Expected<int> outcome = defined.action();
+    if (!outcome) return as_typed(outcome.error(), translated);
+    return outcome;
 }
 
 Error unknown_command(std::string_view word) {

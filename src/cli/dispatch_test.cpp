@@ -107,9 +107,11 @@ TEST(Dispatch, EveryCommandWithAModelTakesItByArgumentOrFlag) {
 }
 
 TEST(Dispatch, HabitsOfOtherProgramsAreUnderstoodOrAnsweredWithOurNames) {
-    EXPECT_NE(refusal({"run", "x.gguf", "-c", "large", "-p", "x"}).find("--ctx takes "), std::string::npos);
-    EXPECT_NE(refusal({"bench", "x.gguf", "-t", "many"}).find("--threads takes "), std::string::npos);
-    EXPECT_NE(refusal({"batch", "x.jsonl", "-o", "y", "-n", "many"}).find("--max-tokens takes "),
+    EXPECT_NE(refusal({"run", "x.gguf", "-c", "large", "-p", "x"}).find("-c (here --ctx) takes "),
+              std::string::npos);
+    EXPECT_NE(refusal({"bench", "x.gguf", "-t", "many"}).find("-t (here --threads) takes "),
+              std::string::npos);
+    EXPECT_NE(refusal({"batch", "x.jsonl", "-o", "y", "-n", "many"}).find("-n (here --max-tokens) takes "),
               std::string::npos);
     EXPECT_NE(refusal({"bench", "x.gguf", "-n", "many"}).find("--tg"), std::string::npos);
     EXPECT_NE(refusal({"show", "x.gguf", "-n", "9"}).find("unknown flag -n"), std::string::npos);
@@ -119,6 +121,20 @@ TEST(Dispatch, HabitsOfOtherProgramsAreUnderstoodOrAnsweredWithOurNames) {
     EXPECT_NE(refusal({"run", "x.gguf", "a", "-p", "b"}).find("twice"), std::string::npos);
     for (const char* flag : {"--system", "--template", "--think"})
         EXPECT_NE(refusal({"run", "x.gguf", "-p", "a", "--raw", flag, "on"}).find(flag), std::string::npos);
+}
+
+TEST(Dispatch, OnlyANearFlagIsGuessed) {
+    const auto guess = [](const char* command, const char* flag) {
+        return refusal({command, "x.gguf", flag});
+    };
+    EXPECT_EQ(guess("run", "--temprature"), "run: unknown flag --temprature. Did you mean --temperature?");
+    EXPECT_EQ(guess("serve", "--temperture=1"),
+              "serve: unknown flag --temperture. Did you mean --temperature?");
+    EXPECT_EQ(guess("run", "-tempalte"), "run: unknown flag -tempalte. Did you mean --template?");
+    for (const char* far : {"--lora", "--keep", "-sq"})
+        EXPECT_EQ(guess("serve", far),
+                  fmt::format("serve: unknown flag {}. See `freetoken serve --help`.", far));
+    EXPECT_EQ(guess("show", "--temprature"), "show: unknown flag --temprature. See `freetoken show --help`.");
 }
 
 TEST(Dispatch, CommandsOfOtherProgramsAreAnsweredWithOurs) {

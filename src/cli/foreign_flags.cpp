@@ -268,6 +268,7 @@ class Translation {
         const std::optional<std::string> value = our_value(flag.taken, *given);
         if (!value) return;
         if (flag.turn == Turn::setting) return set(fmt::format("{}={}", flag.to, *value));
+        out_.renamed.emplace_back(flag.to, name);
         out_.words.emplace_back(flag.to);
         out_.words.push_back(*value);
     }
@@ -320,6 +321,15 @@ constexpr ForeignVariable k_variables[] = {
 
 Translated translate_flags(const std::vector<std::string>& words, const std::vector<OwnFlag>& own) {
     return Translation(words, own).run();
+}
+
+std::vector<std::string> foreign_flag_names(const std::vector<OwnFlag>& own) {
+    std::vector<std::string> names;
+    for (const ForeignFlag& flag : k_flags)
+        for (const std::string_view name : flag.names)
+            if (name.starts_with("--") && find_foreign(own, name, flag.only) == &flag)
+                names.emplace_back(name);
+    return names;
 }
 
 ForeignVariables translate_variables(const std::vector<std::pair<std::string, std::string>>& variables) {

@@ -107,7 +107,20 @@ Expected<Sources> sources_of(const ModelFlags& flags) {
     return sources;
 }
 
-Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& settings) {
+// Where the settings name a model already, the one argument of `run` that is none is likely the question.
+Error model_failure(Error error, const ModelFlags& flags, const Settings& settings, Sources sources) {
+    if (!flags.model.has_argument() && !flags.model.has_flag())
+        return error.within(settings.origin("model.path"));
+    if (!flags.model.may_be_other || flags.model.has_flag() || error.code != Code::not_found) return error;
+    std::erase_if(sources.flags, [](const auto& flag) { return flag.key == find_key("model.path"); });
+    const Expected<Settings> others = load_settings(sources);
+    if (!others || !others->has("model.path")) return error;
+    error.remedy = fmt::format("The model is named by {} already, so that a question goes by -p: -p \"{}\".",
+                               others->origin("model.path"), printable(flags.model.argument));
+    return error;
+}
+
+Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& settings, const Sources& sources) {
     if (const Status s = check_memory_settings(settings); !s) return s.error();
     if (const Status s = check_serving_settings(settings); !s) return s.error();
     if (const Status s = check_kept_layers(settings); !s) return s.error();
@@ -115,10 +128,7 @@ Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& setting
         return Error{Code::invalid, "no model is named",
                      "Give the GGUF file as an argument, or as model.path in --config."};
     Expected<NamedModel> model = named_model(settings.text("model.path"), settings);
-    if (!model)
-        return flags.model.has_argument() || flags.model.has_flag()
-                   ? model.error()
-                   : model.error().within(settings.origin("model.path"));
+    if (!model) return model_failure(model.error(), flags, settings, sources);
     const int64_t n_ctx = settings.has("kv_cache.max_context") ? settings.integer("kv_cache.max_context") : 0;
     return ModelChoice{std::move(model->path), settings, n_ctx,
                        flags.settings.has_config() ? flags.settings.config_path : "", std::move(model->name)};
@@ -153,7 +163,7 @@ Expected<int> with_model(const ModelFlags& flags,
     const Expected<Sources> sources = sources_of(flags);
     if (!sources) return sources.error();
     return with_settings(flags.settings, *sources, [&](const Settings& settings) -> Expected<int> {
-        const Expected<ModelChoice> choice = choice_of(flags, settings);
+        const Expected<ModelChoice> choice = choice_of(flags, settings, *sources);
         if (!choice) return choice.error();
         return body(*choice);
     });

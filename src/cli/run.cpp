@@ -33,7 +33,7 @@ constexpr size_t k_largest_prompt_bytes = 16 * k_mib;  // some four million toke
 struct RunFlags {
     std::string prompt, prompt_argument;
     CLI::Option *prompt_option = nullptr, *prompt_argument_option = nullptr;
-    std::string grammar, json_schema;  // files; "": none
+    std::string grammar, json_schema;  // a text, or the file of one; "": none
     bool raw = false;
     bool json = false;
     bool stats = false, quiet = false;
@@ -131,23 +131,34 @@ Expected<Prompt> single_prompt(const RunModel& model, bool raw, const std::strin
     return conversation.prompt();
 }
 
+// Whether the value of --grammar or --json-schema is the text itself: what no file is called.
+bool is_inline_form(std::string_view flag, std::string_view value) {
+    if (flag == "--grammar") return value.find("::=") != std::string_view::npos;
+    const size_t first = value.find_first_not_of(" \t\r\n");
+    return first != std::string_view::npos && value[first] == '{';
+}
+
 // What --grammar or --json-schema ask of every answer; nullptr: nothing.
 Expected<SharedGrammar> asked_grammar(const RunFlags& flags, const Tokenizer& tokenizer) {
     if (flags.grammar.empty() && flags.json_schema.empty()) return SharedGrammar();
     if (!flags.grammar.empty() && !flags.json_schema.empty())
         return Error{Code::invalid, "run: --grammar and --json-schema are given at once",
                      "Leave one of them out."};
-    const std::string& path = flags.grammar.empty() ? flags.json_schema : flags.grammar;
-    const Expected<std::string> text = read_text(path, k_largest_grammar_bytes);
+    const std::string flag = flags.grammar.empty() ? "--json-schema" : "--grammar";
+    const std::string& value = flags.grammar.empty() ? flags.json_schema : flags.grammar;
+    const bool is_inline = is_inline_form(flag, value);
+    const std::string& place = is_inline ? flag : value;
+    const Expected<std::string> text =
+        is_inline ? Expected(value) : read_text(value, k_largest_grammar_bytes);
     if (!text) return text.error();
     if (!flags.grammar.empty()) {
         Expected<SharedGrammar> made = compile_gbnf(*text, tokenizer);
-        return made ? made : made.error().within(path);
+        return made ? made : made.error().within(place);
     }
     const Expected<nlohmann::ordered_json> schema = parse_json(*text);
-    if (!schema) return schema.error().within(path);
+    if (!schema) return schema.error().within(place);
     Expected<SharedGrammar> made = compile_json_schema(*schema, tokenizer);
-    return made ? made : made.error().within(path);
+    return made ? made : made.error().within(place);
 }
 
 // The one prompt of a call, read and checked while the weights are still on the drive.
@@ -242,10 +253,14 @@ Action define_run(CLI::App& app) {
         app.add_option("text", flags->prompt_argument, "the same as --prompt TEXT; - is standard input")
             ->type_name("PROMPT");
     app.add_option("--grammar", flags->grammar,
-                   "answer only what the grammar in this file allows (GBNF, as llama.cpp has it)")
+                   "answer only what the grammar in this file allows (GBNF, as llama.cpp has it); a value "
+                   "with ::= is "
+                   "the grammar itself")
         ->type_name("FILE");
-    app.add_option("--json-schema", flags->json_schema,
-                   "answer by a JSON value that the schema in this file allows")
+    app.add_option(
+           "--json-schema", flags->json_schema,
+           "answer by a JSON value that the schema in this file allows; a value that begins with { is the "
+           "schema itself")
         ->type_name("FILE");
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
     app.add_flag("--json", flags->json, "print one JSON object: the answer, its timings and its seed");

@@ -12,8 +12,13 @@ namespace {
 // Longer words are not typing mistakes of anything we know; this bounds the work.
 constexpr size_t k_longest_word = 64;
 
-// Two edits make any two of three letters into others.
-int most_edits(size_t letters) { return letters <= 3 ? 1 : std::max(2, static_cast<int>(letters) / 3); }
+// Two edits make half of a short word another: "port" is nothing like "lora". Dashes of a flag are no
+// letters.
+int most_edits(std::string_view word) {
+    constexpr size_t k_long_word = 7, k_letters_of_an_edit = 6;
+    const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
+    return letters <= k_long_word ? 1 : std::max(2, static_cast<int>(letters / k_letters_of_an_edit));
+}
 
 }  // namespace
 
@@ -38,7 +43,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view word, std::span<const std::string> names) {
     if (word.empty() || word.size() > k_longest_word) return "";
     std::string best;
-    int best_distance = most_edits(word.size()) + 1;
+    int best_distance = most_edits(word) + 1;
     for (const std::string& name : names) {
         const int distance = edit_distance(word, name);
         if (distance >= static_cast<int>(std::max(word.size(), name.size()))) continue;

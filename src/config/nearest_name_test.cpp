@@ -27,6 +27,11 @@ TEST(NearestName, FindsTheNearAndOnlyTheNear) {
     EXPECT_EQ(nearest_name("rum", names), "run");
     EXPECT_EQ(nearest_name("rm", names), "");  // "run" has two letters more or other
     EXPECT_EQ(nearest_name("xy", names), "");  // two edits of two letters are no likeness
+    const std::vector<std::string> flags = {"--template", "--temp", "--port", "--help", "--set"};
+    for (const char* far : {"--temprature", "--lora", "--keep", "--numa"})
+        EXPECT_EQ(nearest_name(far, flags), "") << far;
+    EXPECT_EQ(nearest_name("--templaet", flags), "--template");
+    EXPECT_EQ(nearest_name("--prot", flags), "--port");
     EXPECT_EQ(nearest_name("", names), "");
     EXPECT_EQ(nearest_name(std::string(1 << 20, 'x'), names), "");
     EXPECT_EQ(did_you_mean("shwo", names), "Did you mean show?");

@@ -86,6 +86,25 @@ class RunCommand(harness.Case):
             got = self.good(ask(QUESTION, "--temp", 1.3, "--seed", seed, "--grammar", path)).text.strip()
             self.assertRegex(got, r"^(yes|no), [a-z]{3,8}\.$")
 
+    def test_a_grammar_or_schema_as_it_is_typed(self):
+        for flags in (("--grammar", 'root ::= "yes" | "no"'), ("--grammar", 'root ::= a\na ::= "yes" | "no"'),
+                      ("--json-schema", ' {"enum": ["yes", "no"]}')):
+            with self.subTest(flags=flags):
+                got = self.good(ask(QUESTION, "--temp", 1.3, "--seed", 1, *flags)).text.strip()
+                self.assertIn(got, ("yes", "no", '"yes"', '"no"'))
+        self.refused(ask(QUESTION, "--grammar", "root ::= other"), "--grammar: ", '"other"')
+        self.refused(ask(QUESTION, "--json-schema", '{"not": {}}'), "--json-schema: ", '"not"')
+        self.refused(run("serve", DEMO, "--chat-template", "chatml"), "--chat-template (here --template): chatml")
+
+    def test_a_question_where_settings_name_the_model(self):
+        config = self.write("model.yaml", "model:\n  path: %s\n" % DEMO)
+        for r in (run("run", "--config", config, "What is an expert?"),
+                  run("run", "What is an expert?", env={"FREETOKEN_MODEL_PATH": str(DEMO)})):
+            self.refused(r, "What is an expert?: no file", "-p \"What is an expert?\"")
+        without = run("run", "What is an expert?")
+        self.refused(without, "no file")
+        self.assertNotIn("-p", without.err)
+
     def test_grammars_and_schemas_that_cannot_be_are_refused_before_the_weights(self):
         for flag, text, says in (("--grammar", "root ::= other", '"other"'), ("--grammar", 'root ::= "a', "line 1"),
                                  ("--json-schema", '{"not": {}}', '"not"'), ("--json-schema", "{", "no JSON"),

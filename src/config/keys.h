@@ -39,6 +39,7 @@ struct Key {
         "";  // metadata of the model's file that replaces the default: "general.sampling.temp"
     const char* help = "";
     const char* example = "";  // a value for docs/settings.md
+    const char* unit = "";     // of a number: "GiB"; a refusal names it
     bool is_folder = false;    // path: of a folder, not of a file
 };
 

@@ -40,6 +40,34 @@ TEST(Keys, EveryRowIsCompleteAndItsDefaultAndExampleAreAllowed) {
     }
 }
 
+TEST(Keys, ARefusalNamesTheUnit) {
+    const auto refusal = [](const char* name, const char* text) {
+        const auto value = parse_value(*find_key(name), "NAME", text);
+        return value ? "" : value.error().sentence();
+    };
+    for (const char* typed : {"8GB", "8G", "8GiB", "8 GB"})
+        EXPECT_EQ(refusal("memory.ram_budget", typed),
+                  fmt::format("NAME takes a number from 0.001 to 1048576 or auto, not \"{}\". "
+                              "Give a bare number in GiB, such as 8.",
+                              typed));
+    EXPECT_EQ(refusal("memory.ram_budget", "0"),
+              "NAME takes a number from 0.001 to 1048576 or auto, not \"0\".");
+    EXPECT_EQ(refusal("inference.top_k", "many").find("bare number"), std::string::npos);
+    const std::set<std::string> units = {"GiB", "MiB", "KiB", "seconds", "milliseconds", "tokens"};
+    for (const Key& key : keys()) {
+        const std::string help = key.help;
+        if (help.find("iB ") != std::string::npos || help.find("seconds ") != std::string::npos) {
+            EXPECT_TRUE(*key.unit) << dotted(key);
+        }
+        if (!*key.unit) continue;
+        EXPECT_TRUE(units.contains(key.unit)) << dotted(key);
+        EXPECT_NE(refusal(dotted(key).c_str(), "8 x")
+                      .find(fmt::format("in {}, such as {}.", key.unit, key.example)),
+                  std::string::npos)
+            << dotted(key);
+    }
+}
+
 TEST(Keys, NamesOfTheEnvironment) {
     EXPECT_EQ(environment_name(*find_key("inference.top_k")), "FREETOKEN_INFERENCE_TOP_K");
     EXPECT_EQ(find_key("inference.top_kk"), nullptr);

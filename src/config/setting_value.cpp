@@ -23,11 +23,18 @@ std::string upper_end(const Key& key, std::string_view text) {
     return fmt::format(", and at most {}", number_text(key.most));
 }
 
+// Who writes a unit, or a number that is none, may not know ours; one out of range is told the range.
+std::string unit_hint(const Key& key, std::string_view text) {
+    if (*key.unit == '\0' || parse_number<double>(text)) return "";
+    return fmt::format("Give a bare number in {}, such as {}.", key.unit, key.example);
+}
+
 Error not_allowed(const Key& key, std::string_view name, std::string_view text) {
     const std::string allowed = allowed_values(key);
     const std::string most = allowed.find(" to ") == std::string::npos ? upper_end(key, text) : "";
     return Error{Code::invalid,
-                 fmt::format("{} takes {}{}, not \"{}\"", name, allowed, most, printable(text)), ""};
+                 fmt::format("{} takes {}{}, not \"{}\"", name, allowed, most, printable(text)),
+                 unit_hint(key, text)};
 }
 
 bool in_range(const Key& key, double value) { return value >= key.least && value <= key.most; }

@@ -214,16 +214,36 @@ nlohmann::ordered_json memory_json(const SchedulerCounters& counters) {
             {"parked_files", counters.parked_files}, {"parked_bytes", counters.parked_bytes}};
 }
 
+// What of the output was done before this run.
+struct Earlier {
+    int64_t done = 0, failed = 0;
+};
+
+// "5 lines are done, 1 of them failed"; where there were lines before, those too.
+std::string lines_text(const BatchOutput& output, const Earlier& earlier) {
+    const std::string now =
+        fmt::format("{} lines are done{}, {} of them failed", output.n_done() - earlier.done,
+                    earlier.done > 0 ? " by this run" : "", output.n_failed() - earlier.failed);
+    if (earlier.done == 0) return now;
+    return fmt::format("{}; {} were there before, {} of them failed", now, earlier.done, earlier.failed);
+}
+
 // What the run did, on stderr and, with --json, as the last line of stdout.
 void print_outcome(const BatchFlags& flags, const Batch& batch, const BatchOutput& output,
-                   Scheduler& scheduler, Seconds seconds) {
+                   const Earlier& earlier, Scheduler& scheduler, Seconds seconds) {
     const SchedulerCounters during = scheduler.counters();
     scheduler.drop_prefix_cache();
     const SchedulerCounters after = scheduler.counters();
     const double rate = seconds > 0 ? static_cast<double>(during.generated_tokens) / seconds : 0;
-    log("stats", "{} lines are done, {} of them failed; {} tokens in {:.1f} s, {:.1f} tok/s{}",
-        output.n_done(), output.n_failed(), during.generated_tokens, seconds, rate,
+    log("stats", "{}; {} tokens in {:.1f} s, {:.1f} tok/s{}", lines_text(output, earlier),
+        during.generated_tokens, seconds, rate,
         interrupted().load() ? "; the same command goes on with the others" : "");
+    if (output.n_failed() > 0)
+        log("batch",
+            "failed lines stay in {} and are not tried again. To try them, remove them there, or name "
+            "another "
+            "file by -o.",
+            path_text(flags.output));
     if (!flags.json) return;
     const nlohmann::ordered_json out = {{"lines", batch.n_lines()},
                                         {"failed", output.n_failed()},
@@ -257,11 +277,12 @@ Expected<int> run_batch(const ModelChoice& choice, const BatchFlags& flags) {
     if (!scheduler) return scheduler.error();
     if (Status begun = output->begin(); !begun) return begun.error();
 
+    const Earlier earlier{output->n_done(), output->n_failed()};
     catch_interrupts();
     const Seconds start = now_seconds();
     Batch batch(*text, **engine, **scheduler, *input, *output, 2 * static_cast<size_t>(options.batch_size));
     if (Status done = batch.run(); !done) return done.error();
-    print_outcome(flags, batch, *output, **scheduler, now_seconds() - start);
+    print_outcome(flags, batch, *output, earlier, **scheduler, now_seconds() - start);
     if (interrupted().load()) return k_exit_interrupted;
     return output->n_failed() > 0 ? 1 : 0;
 }
@@ -276,7 +297,8 @@ Action define_batch(CLI::App& app) {
         ->type_name("IN.jsonl");
     app.add_option("-o,--output", flags->output,
                    "where the answers go, a line each, in the order they finish. Lines that are there "
-                   "already are kept, so that the same command goes on after a break")
+                   "already are kept, so that the same command goes on after a break; a line that failed is "
+                   "tried again once it is removed there")
         ->type_name("FILE");
     app.add_flag("--json", flags->json, "print one JSON object at the end: counts, times, memory");
     const auto model_flags = add_model_flags(app, Use::answering);

@@ -151,8 +151,20 @@ class Batch(harness.Case):
         for number in (7, 9, 10, 11, 12):
             self.assertEqual(said["batch_req_%d" % number]["response"]["status_code"], 400)
         self.assertEqual(len(got), len(lines) - 1)
+        self.assertIn("[stats] 13 lines are done, 11 of them failed; ", r.err)
         r, again = self.batch(path, out)  # nothing is left to do
         self.assertEqual(again, got)
+        self.assertIn("[stats] 0 lines are done by this run, 0 of them failed; 13 were there before, 11 of them failed; ",
+                      r.err)
+        self.assertIn("remove them there, or name another file by -o.", r.err)
+        self.assertIn("bad-out.jsonl and are not tried again", r.err)
+        lines[5] = line(1)  # one is mended, and its line of the output removed
+        self.lines("bad.jsonl", lines)
+        self.write("bad-out.jsonl", "".join(json.dumps(o) + "\n" for o in got if o["id"] != "batch_req_6"))
+        r, mended = self.batch(path, out)
+        self.assertIn("[stats] 1 lines are done by this run, 0 of them failed; 12 were there before, 10 of them failed; ",
+                      r.err)
+        self.assertIsNone({o["id"]: o for o in mended}["batch_req_6"]["error"])
 
     def test_goes_on_after_kill(self):
         lines = [line(i, max_tokens=40) for i in range(16)]

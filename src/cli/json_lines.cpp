@@ -12,6 +12,7 @@
 #include "base/system_error.h"
 #include "cli/json_text.h"
 #include "cli/standard_output.h"
+#include "server/json_body.h"
 
 namespace ft::cli {
 
@@ -78,15 +79,24 @@ bool is_shallow(std::string_view text) {
     return true;
 }
 
+Expected<ordered_json> parsed_line(const std::string& text) {
+    try {
+        return ordered_json::parse(text);
+    } catch (const ordered_json::exception& e) {
+        return Error{Code::invalid, fmt::format("no JSON: {}", printable(json_reason(e, text))), ""};
+    }
+}
+
 Expected<ordered_json> answer_line(const std::string& text, const JsonAnswer& answer) {
     if (!is_shallow(text))
         return Error{Code::invalid, fmt::format("the line is nested deeper than {} levels", k_deepest), ""};
     try {
-        const ordered_json line = ordered_json::parse(text);
-        if (!line.is_object()) return Error{Code::invalid, "the line is no JSON object", ""};
-        return answer(line);
+        const Expected<ordered_json> line = parsed_line(text);
+        if (!line) return line.error();
+        if (!line->is_object()) return Error{Code::invalid, "the line is no JSON object", ""};
+        return answer(*line);
     } catch (const ordered_json::exception& e) {
-        return Error{Code::invalid, e.what(), ""};
+        return Error{Code::invalid, json_reason(e, text), ""};
     }
 }
 

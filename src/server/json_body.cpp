@@ -47,6 +47,18 @@ std::string large_field(std::string_view text) {
 
 }  // namespace
 
+std::string json_reason(const nlohmann::json::exception& failure, std::string_view text) {
+    std::string_view what =
+        failure.what();  // "[json.exception.parse_error.101] parse error at line 1, column 7: …"
+    if (const size_t end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
+    // Whoever gives lines counts them: a text of one line has no other number.
+    const std::string_view only_line =
+        text.find('\n') == std::string_view::npos ? "parse error at line 1, " : "parse error at ";
+    if (!what.starts_with(only_line)) return std::string(what);
+    what.remove_prefix(only_line.size());
+    return (what.starts_with("column") ? "at " : "in ") + std::string(what);
+}
+
 Expected<nlohmann::ordered_json> parse_json(std::string_view text) {
     const Extent extent = extent_of(text);
     if (extent.depth > k_deepest_json)
@@ -57,10 +69,7 @@ Expected<nlohmann::ordered_json> parse_json(std::string_view text) {
     try {
         return nlohmann::ordered_json::parse(text);
     } catch (const nlohmann::ordered_json::exception& e) {
-        std::string_view what = e.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
-        const size_t end = what.find("] ");
-        if (end != std::string_view::npos) what.remove_prefix(end + 2);
-        return Error{Code::invalid, fmt::format("no JSON: {}", printable(what)), ""};
+        return Error{Code::invalid, fmt::format("no JSON: {}", printable(json_reason(e, text))), ""};
     }
 }
 

@@ -50,6 +50,8 @@ class TextCommands(harness.Case):
     def test_a_bad_line_is_answered_in_its_place(self):
         got = self.tokenize({"text": "a"}, "not json", {"txt": "a"}, {"text": 3}, {"hex": "0g"}, {"text": "a"})
         self.assertEqual([sorted(g) for g in got], [["ids"]] + [["error"]] * 4 + [["ids"]])
+        self.assertTrue(got[1]["error"].startswith("line 2: no JSON: at column 2: syntax error"), got[1])
+        self.assertFalse([g for g in got if "exception" in str(g) or "line 1" in str(g)])
         got = self.detokenize({"ids": [1]}, {"ids": [5120]}, {"ids": [-1]}, {"ids": "1"}, {"ids": [2]})
         self.assertEqual(["error" in g for g in got], [False, True, True, True, False])
 

@@ -90,10 +90,14 @@ class Chat {
     }
 
     std::string change_figures(const std::string& value) {
-        for (const auto& [word, figures] : k_figures)
-            if (value == word) style_.figures = figures;
-        const std::string now = fmt::format("stats: {}", figures_word(style_.figures));
-        return value == figures_word(style_.figures) ? now + "." : now + " (takes one of off, on, live)";
+        constexpr std::string_view k_takes = "takes one of off, on, live";
+        if (value.empty()) return fmt::format("stats: {} ({})", figures_word(style_.figures), k_takes);
+        for (const auto& [word, figures] : k_figures) {
+            if (value != word) continue;
+            style_.figures = figures;
+            return fmt::format("stats: {}.", word);
+        }
+        return fmt::format("stats {}, not \"{}\".", k_takes, value);
     }
 
     std::string save(const std::string& path) {

@@ -70,7 +70,9 @@ Expected<const Key*> chat_setting(std::string_view typed) {
     for (const Key& key : keys())
         if (has_name(key, name))
             return Error{Code::invalid, fmt::format("{} stays what it is while the chat runs", dotted(key)),
-                         fmt::format("Start `freetoken run` with --set {}=VALUE.", dotted(key))};
+                         *key.flag
+                             ? fmt::format("Start `freetoken run` with {} {}.", key.flag, key.value_name)
+                             : fmt::format("Start `freetoken run` with --set {}=VALUE.", dotted(key))};
     const std::string guess = did_you_mean(name, names);
     return Error{Code::invalid, fmt::format("there is no setting {}", printable(typed)),
                  guess.empty() ? "/set alone lists them." : guess};

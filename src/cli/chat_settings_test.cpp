@@ -25,7 +25,8 @@ TEST(ChatSettings, AreFoundByEveryNameThatUsersKnow) {
 
 TEST(ChatSettings, WhatALoadedModelKeepsIsSaid) {
     for (const char* name : {"num_ctx", "ctx", "max_context"})
-        EXPECT_THAT(setting_named(name), HasSubstr("--set kv_cache.max_context=VALUE")) << name;
+        EXPECT_THAT(setting_named(name), HasSubstr("Start `freetoken run` with --ctx N.")) << name;
+    EXPECT_THAT(setting_named("quant_k"), HasSubstr("with --set kv_cache.quant_k=VALUE."));
     EXPECT_THAT(setting_named("threads"), HasSubstr("inference.threads stays what it is"));
     EXPECT_THAT(setting_named("temperatur"), HasSubstr("Did you mean temperature?"));
     EXPECT_THAT(setting_named("wordwrap"), HasSubstr("there is no setting wordwrap"));

@@ -69,10 +69,14 @@ Expected<SequenceHeader> read_header(const File& file, uint64_t model, const Pag
                                      const RecurrentState& state) {
     const std::string& path = file.path();
     SequenceHeader header{};
-    if (file.size() < sizeof header) return damaged(path, "it is shorter than a header");
-    if (Status s = file.read_at(0, std::as_writable_bytes(std::span(&header, 1))); !s) return s.error();
-    if (std::memcmp(header.magic, k_sequence_magic, sizeof k_sequence_magic) != 0)
-        return damaged(path, "it does not begin as one");
+    const size_t begun = std::min<size_t>(sizeof header, file.size());
+    if (Status s = file.read_at(0, std::as_writable_bytes(std::span(&header, 1)).first(begun)); !s)
+        return s.error();
+    if (begun < sizeof header.magic ||
+        std::memcmp(header.magic, k_sequence_magic, sizeof k_sequence_magic) != 0)
+        return Error{Code::invalid, fmt::format("{}: this file is no saved conversation", printable(path)),
+                     "Name one that /save has written."};
+    if (begun < sizeof header) return damaged(path, "it is shorter than a header");
     const auto other = [&](std::string_view what, std::string_view remedy) {
         return Error{Code::invalid, fmt::format("{}: saved {}", printable(path), what), std::string(remedy)};
     };

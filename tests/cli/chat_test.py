@@ -119,6 +119,7 @@ class Chat(harness.Case):
         for typed, said in (("/set temperature 0.4", "temperature: 0.4, from the next answer on"),
                             ("/set parameter seed 77", "seed: 77, from"), ("/set temp hot", "takes a number from 0 to 100"),
                             ("/set num_ctx 9", "stays what it is while the chat runs"), ("/set", "temperature +0.4"),
+                            ("/set stats maybe", 'stats takes one of off, on, live, not "maybe"'), ("/set stats", r"stats: on \(takes"),
                             ("/stats", r"seed +77\s+sampling temperature 0.4"), ("/set stats off", "stats: off")):
             t.send(typed + "\n")
             self.assertTrue(t.wait_for(said), t.text())
@@ -230,6 +231,9 @@ class Chat(harness.Case):
         notes = self.path("notes")
         notes.write_text("mine")
         t = self.start()
+        for path in (notes, harness.TOP / "README.md"):
+            t.send("/load %s\n" % path)
+            self.assertTrue(t.wait_for("%s: this file is no saved conversation. Name one that /save has written." % path), t.text())
         t.send("/save %s\n" % notes)
         self.assertTrue(t.wait_for("no saved conversation"), t.text())
         self.assertEqual(notes.read_text(), "mine")

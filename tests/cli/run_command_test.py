@@ -44,7 +44,7 @@ class RunCommand(harness.Case):
             self.assertIn(f"[flags] {flag} changes nothing: ", r.err)
         self.assertIn("[stats] all weights are in RAM", r.err)  # Ollama's --verbose is --stats
         r = run("run", "-m", DEMO, "-p", QUESTION, "--format", "json")
-        self.refused(r, "--format", '--json-schema FILE; {"type": "object"}')
+        self.refused(r, "--format", """--json-schema '{"type": "object"}'""")
         self.refused(run("run", DEMO, "-m", DEMO, "a", "b"), "argument")
 
     def test_figures_are_said_as_asked(self):

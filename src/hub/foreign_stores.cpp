@@ -42,7 +42,7 @@ std::string ollama_name(const fs::path& relative) {
 
 std::optional<StoredModel> ollama_model(const std::string& folder, const fs::path& manifest) {
     const std::string name = ollama_name(manifest.lexically_relative(fs::path(folder) / "manifests"));
-    const auto text = read_text(manifest.string(), k_most_manifest_bytes);
+    const auto text = read_kept_text(manifest.string(), k_most_manifest_bytes);
     if (name.empty() || !text) return std::nullopt;
     const auto file = parse_manifest(*text, name);
     if (!file) return std::nullopt;
@@ -76,7 +76,7 @@ std::vector<StoredModel> hugging_face_repository(const fs::path& repository) {
     std::string name = repository.filename().string().substr(std::string_view("models--").size());
     const size_t dashes = name.find("--");
     if (dashes != std::string::npos) name.replace(dashes, 2, "/");
-    auto revision = read_text((repository / "refs/main").string(), k_most_pointer_bytes);
+    auto revision = read_kept_text((repository / "refs/main").string(), k_most_pointer_bytes);
     std::string newest = revision ? *revision : "";
     while (!newest.empty() && static_cast<unsigned char>(newest.back()) <= ' ') newest.pop_back();
     if (newest.empty() || newest.find('/') != std::string::npos || newest.front() == '.') return {};
@@ -104,7 +104,7 @@ void add_models(std::vector<StoredModel> more, std::set<std::string>& paths,
 // The folder that LM Studio's own pointer names, and the two that its versions use.
 std::vector<std::string> lm_studio_folders(const std::string& home) {
     std::vector<std::string> folders = {home + "/.lmstudio/models", home + "/.cache/lm-studio/models"};
-    auto pointer = read_text(home + "/.lmstudio-home-pointer", k_most_pointer_bytes);
+    auto pointer = read_kept_text(home + "/.lmstudio-home-pointer", k_most_pointer_bytes);
     if (!pointer) return folders;
     while (!pointer->empty() && static_cast<unsigned char>(pointer->back()) <= ' ') pointer->pop_back();
     const std::string pointed = *pointer + "/models";

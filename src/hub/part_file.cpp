@@ -106,6 +106,21 @@ Status write_fully(int fd, const std::string& path, std::string_view text) {
     return {};
 }
 
+// Opens or creates it; links, folders, pipes and devices in its place are refused.
+Expected<int> open_regular(const std::string& path, int flags) {
+    const int fd = ::open(path.c_str(), flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    const int error_number = errno;
+    struct stat info = {};
+    const bool there = fd >= 0 ? ::fstat(fd, &info) == 0 : ::lstat(path.c_str(), &info) == 0;
+    if (fd >= 0 && there && S_ISREG(info.st_mode)) return fd;
+    if (fd >= 0) ::close(fd);
+    if (!there || S_ISREG(info.st_mode)) return system_error(path, "open", error_number);
+    return Error{Code::invalid,
+                 fmt::format("{}: this is {}", path_text(path),
+                             S_ISLNK(info.st_mode) ? "a link, not a file" : "no regular file"),
+                 "Remove it, and give the command again."};
+}
+
 std::string parent_of(const std::string& path) { return fs::path(path).parent_path().string(); }
 
 }  // namespace
@@ -114,7 +129,7 @@ std::string part_path(const std::string& path) { return path + ".part"; }
 std::string ranges_path(const std::string& path) { return path + ".part.ranges"; }
 
 std::optional<PartState> read_part_state(const std::string& path) {
-    const auto text = read_text(ranges_path(path), k_most_journal_bytes);
+    const auto text = read_kept_text(ranges_path(path), k_most_journal_bytes);
     if (!text) return std::nullopt;
     const auto journal = parse_journal(*text);
     if (!journal) return std::nullopt;
@@ -147,12 +162,11 @@ Expected<PartFile> PartFile::open(const RemotePart& part, uint64_t chunk_bytes) 
 Status PartFile::lock() {
     const std::string path = part_path(part_.path);
     for (int attempt = 0; attempt < k_lock_tries; attempt++) {
-        fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-        if (fd_ < 0) return system_error(path, "open", errno);
+        auto fd = open_regular(path, O_RDWR);
+        if (!fd) return fd.error();
+        fd_ = *fd;
         struct stat opened = {}, named = {};
-        if (::fstat(fd_, &opened) != 0 || !S_ISREG(opened.st_mode))
-            return Error{Code::invalid, fmt::format("{}: this is no regular file", path_text(path)),
-                         "Remove it, and give the command again."};
+        if (::fstat(fd_, &opened) != 0) return system_error(path, "open", errno);
         if (::flock(fd_, LOCK_EX | LOCK_NB) != 0)
             return Error{Code::io,
                          fmt::format("{}: another freetoken is downloading this file", path_text(path)),
@@ -168,9 +182,10 @@ Status PartFile::lock() {
 
 Status PartFile::load_journal() {
     const std::string path = ranges_path(part_.path);
-    journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (journal_ < 0) return system_error(path, "open", errno);
-    const auto text = read_text(path, k_most_journal_bytes);
+    auto fd = open_regular(path, O_RDWR | O_APPEND);
+    if (!fd) return fd.error();
+    journal_ = *fd;
+    const auto text = read_kept_text(path, k_most_journal_bytes);
     const auto journal = text ? parse_journal(*text) : std::nullopt;
     const bool goes_on = journal && head_number(journal->head, "bytes") == part_.bytes &&
                          head_number(journal->head, "chunk") == chunk_bytes_ &&

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -138,8 +139,28 @@ TEST_F(PartFileTest, LinksInItsPlaceAreNotFollowed) {
     fs::create_directories(folder_ + "/o/r");
     std::ofstream(folder_ + "/precious") << "text";
     fs::create_symlink(folder_ + "/precious", part_path(part().path));
-    EXPECT_FALSE(PartFile::open(part(), 30));
+    const auto file = PartFile::open(part(), 30);
+    ASSERT_FALSE(file);
+    EXPECT_THAT(file.error().sentence(), HasSubstr("a link, not a file"));
     EXPECT_EQ(fs::file_size(folder_ + "/precious"), 4u);
+}
+
+TEST_F(PartFileTest, OnlyRegularFilesInThePlaceOfItsJournalCount) {
+    fs::create_directories(folder_ + "/o/r");
+    const std::string path = ranges_path(part().path);
+    const auto said = [&] {
+        const auto file = PartFile::open(part(), 30);
+        EXPECT_FALSE(read_part_state(part().path));
+        fs::remove(path);
+        return file ? "opened" : file.error().sentence();
+    };
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT(said(), HasSubstr(".part.ranges: this is no regular file"));
+    fs::create_symlink("/dev/zero", path);
+    EXPECT_THAT(said(), HasSubstr(".part.ranges: this is a link, not a file"));
+    fs::create_directory(path);
+    EXPECT_THAT(said(), HasSubstr(".part.ranges: this is no regular file"));
+    EXPECT_TRUE(PartFile::open(part(), 30));
 }
 
 }  // namespace

@@ -81,9 +81,11 @@ Status replace_file(const std::string& path, const std::string& text) {
     const int fd = ::mkostemp(beside.data(), O_CLOEXEC);
     if (fd < 0) return cannot_write(path, errno);
     const ssize_t n = ::write(fd, text.data(), text.size());
-    const int error_number = n < 0 ? errno : ENOSPC;
+    const bool whole = n == static_cast<ssize_t>(text.size());
+    int error_number = whole ? 0 : n < 0 ? errno : ENOSPC;
     ::close(fd);
-    if (n == static_cast<ssize_t>(text.size()) && std::rename(beside.c_str(), path.c_str()) == 0) return {};
+    if (whole && std::rename(beside.c_str(), path.c_str()) == 0) return {};
+    if (whole) error_number = errno;
     ::unlink(beside.c_str());
     return cannot_write(path, error_number);
 }

@@ -135,6 +135,15 @@ TEST(ProfileFile, OneThatWasMeasuredBesideBusyProgramsIsMeasuredAgainLater) {
     EXPECT_FALSE(busy.is_doubtful(2000));
 }
 
+TEST(ProfileFile, SaysWhyItCannotTakeItsName) {
+    const Folder folder;
+    fs::create_directory(folder.path() + "/machine-profile.json");
+    const Status s = write_profile(folder.path(), "cpu", "drive a", some_profile());
+    ASSERT_FALSE(s);
+    EXPECT_NE(s.error().what.find("Is a directory"), std::string::npos) << s.error().what;
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);  // nothing stays beside it
+}
+
 TEST(ProfileFile, SaysWhereItCannotBeWritten) {
     const Folder folder;
     folder.write("file", "");

@@ -17,6 +17,14 @@ Error no_answer(const WebAddress& address, std::string_view what) {
                  "Is `freetoken serve` running there? Name another address by --server."};
 }
 
+// What is said of an answer that did not come to its end.
+std::string broken_off(boost::asio::ip::tcp::iostream& stream, bool nothing_came, Seconds most) {
+    const char* what = nothing_came ? "does not answer" : "does not end its answer";
+    const bool late = stream.expiry() <= std::chrono::steady_clock::now();
+    return late ? fmt::format("{} within {:g} s", what, most)
+                : fmt::format("{}: {}", what, stream.error().message());
+}
+
 }  // namespace
 
 Expected<WebAddress> web_address(std::string_view text) {
@@ -47,6 +55,9 @@ Expected<WebReply> http_get(const WebAddress& address, const std::string& path,
     for (const WebHeader& header : headers) stream << header.name << ": " << header.value << "\r\n";
     stream << "\r\n" << std::flush;
     const std::string got((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    if (stream.error() && stream.error() != boost::asio::error::eof)
+        return no_answer(address, broken_off(stream, got.empty(), most));
+    if (got.empty()) return no_answer(address, "closes the connection without an answer");
     const size_t end = got.find(k_end_of_head), status_at = got.find(' ');
     WebReply reply;
     if (!got.starts_with("HTTP/1.") || end == std::string::npos ||

@@ -368,6 +368,40 @@ TEST_F(HttpServerTest, StopsWhenTheAnswersUnderWayAreOver) {
     EXPECT_FALSE(Client(*server_).connected());
 }
 
+// A listener whose peers get `text`, and then the end of the connection where `closes`, else nothing.
+std::string said_of_a_peer(const std::string& text, bool closes) {
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    EXPECT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(::listen(listener, 1), 0);
+    EXPECT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
+    std::string said;
+    std::thread asks([&] {
+        const WebAddress web{"127.0.0.1", std::to_string(ntohs(address.sin_port))};
+        const auto reply = http_get(web, "/health", {}, closes ? 20 : 0.5);
+        said = reply ? reply->body : reply.error().what;
+    });
+    const int peer = ::accept(listener, nullptr, nullptr);
+    char question[4096];
+    EXPECT_GT(::recv(peer, question, sizeof question, 0), 0);
+    EXPECT_EQ(::send(peer, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+    if (closes) ::shutdown(peer, SHUT_WR);
+    asks.join();
+    ::close(peer);
+    ::close(listener);
+    return said.substr(std::min(said.size(), said.find(' ') + 1));
+}
+
+TEST(HttpGet, TellsSilenceFromAnotherLanguage) {
+    EXPECT_EQ(said_of_a_peer("", false), "does not answer within 0.5 s");
+    EXPECT_EQ(said_of_a_peer("HTTP/1.1 200 OK\r\n", false), "does not end its answer within 0.5 s");
+    EXPECT_EQ(said_of_a_peer("", true), "closes the connection without an answer");
+    EXPECT_EQ(said_of_a_peer("SSH-2.0-x\r\n", true), "answers, but not in HTTP");
+}
+
 TEST_F(HttpServerTest, AnswersOurOwnQuestion) {
     start();
     const auto address = web_address("http://" + server_->address() + "/");

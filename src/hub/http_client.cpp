@@ -139,10 +139,26 @@ void set_up(CURL* c) {
     curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, &look_for_stop);
 }
 
-std::string network_reason(CURLcode code, const char* detail) {
+// An address that begins with https is never left for another, and none for what is not HTTP.
+bool may_ask(std::string_view asked, std::string_view url) {
+    return url.starts_with("https:") || (url.starts_with("http:") && !asked.starts_with("https:"));
+}
+
+// The library has one code for an address it is not to ask and for an answer that has no form.
+std::string protocol_reason(CURL* c, const HttpRequest& request) {
+    const char* url = nullptr;
+    curl_easy_getinfo(c, CURLINFO_EFFECTIVE_URL, &url);
+    if (url == nullptr || may_ask(ascii_lower(request.url), ascii_lower(url)))
+        return "what answers there does not speak HTTP";
+    return ascii_lower(url).starts_with("http:")
+               ? "the server redirects to an address that is not encrypted"
+               : "the server redirects to an address that is neither https nor http";
+}
+
+std::string network_reason(CURL* c, const HttpRequest& request, CURLcode code, const char* detail) {
     if (code == CURLE_TOO_MANY_REDIRECTS)
         return fmt::format("the server redirects more than {} times", k_most_redirects);
-    if (code == CURLE_UNSUPPORTED_PROTOCOL) return "the server redirects to an address that is not encrypted";
+    if (code == CURLE_UNSUPPORTED_PROTOCOL) return protocol_reason(c, request);
     return *detail != '\0' ? detail : curl_easy_strerror(code);
 }
 
@@ -227,7 +243,7 @@ HttpReply HttpClient::get(const HttpRequest& request, HttpTaker take) {
     if (reply.end == HttpEnd::broken)
         reply.reason = code == CURLE_OK ? fmt::format("the server sent {} bytes of {}", reply.received,
                                                       request.range->bytes)
-                                        : network_reason(code, message);
+                                        : network_reason(c, request, code, message);
     return reply;
 }
 

@@ -81,6 +81,15 @@ TEST(HttpClient, RedirectsInACircleAndHeadersWithoutEndAreGivenUp) {
     EXPECT_NE(text_at(headers.url()).body, "hello");
 }
 
+TEST(HttpClient, WhatIsNoHttpAndWhatLeadsElsewhereAreToldApart) {
+    TestServer garbage([](const TestRequest&) { return "SSH-2.0-x\r\n"; });
+    EXPECT_THAT(text_at(garbage.url()).body, HasSubstr("does not speak HTTP"));
+    TestServer to_garbage([&](const TestRequest&) { return redirect_reply(garbage.url()); });
+    EXPECT_THAT(text_at(to_garbage.url()).body, HasSubstr("does not speak HTTP"));
+    TestServer to_ftp([](const TestRequest&) { return redirect_reply("ftp://127.0.0.1/x"); });
+    EXPECT_THAT(text_at(to_ftp.url()).body, HasSubstr("neither https nor http"));
+}
+
 TEST(HttpClient, ATokenGoesToItsOwnServerAlone) {
     std::string at_target, at_server;
     TestServer target([&](const TestRequest& request) {

@@ -43,8 +43,10 @@ LoadOptions load_options(const ModelChoice& choice) {
     options.kv.pool_tokens = 0;
     if (choice.settings.has("inference.top_k_experts"))
         options.top_k_experts = choice.settings.integer("inference.top_k_experts");
-    for (const std::string& note : serving_notes(choice.settings)) log("kv", "{}", note);
-    for (const std::string& note : memory_notes(choice.settings)) log("mem", "{}", note);
+    if (!choice.quiet) {
+        for (const std::string& note : serving_notes(choice.settings)) log("kv", "{}", note);
+        for (const std::string& note : memory_notes(choice.settings)) log("mem", "{}", note);
+    }
     const auto ram = read_ram();
     for (const std::string& note : machine_notes(options.threads, options.ram_budget.value_or(0),
                                                  physical_cores(), ram ? ram->total_bytes : 0))

@@ -12,7 +12,10 @@
 #include "cli/modelfile.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
+#include "cli/standard_output.h"
 #include "config/profiles.h"
+#include "gguf/gguf.h"
+#include "gguf/summary.h"
 
 namespace ft::cli {
 
@@ -134,6 +137,16 @@ Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& setting
                        flags.settings.has_config() ? flags.settings.config_path : "", std::move(model->name)};
 }
 
+// --print-config: what it prints must load this model as a file too. A model that is not there, or cannot be
+// read, changes nothing.
+void fit_to_named_model(Settings& settings) {
+    if (!is_wished_context(settings) || !settings.has("model.path")) return;
+    const Expected<NamedModel> model = named_model(settings.text("model.path"), settings);
+    if (!model) return;
+    const Expected<Gguf> file = Gguf::open(model->path);
+    if (file) fit_wished_context(settings, summarise(*file).context_length.value_or(0));
+}
+
 }  // namespace
 
 std::shared_ptr<ModelFlags> add_model_flags(CLI::App& app, Use use) {
@@ -162,11 +175,16 @@ Expected<int> with_model(const ModelFlags& flags,
                          const std::function<Expected<int>(const ModelChoice&)>& body) {
     const Expected<Sources> sources = sources_of(flags);
     if (!sources) return sources.error();
-    return with_settings(flags.settings, *sources, [&](const Settings& settings) -> Expected<int> {
-        const Expected<ModelChoice> choice = choice_of(flags, settings, *sources);
-        if (!choice) return choice.error();
-        return body(*choice);
-    });
+    Expected<Settings> settings = load_settings(*sources);
+    if (!settings) return settings.error();
+    if (flags.settings.print_config) {
+        fit_to_named_model(*settings);
+        write_out(settings_yaml(*settings));
+        return 0;
+    }
+    const Expected<ModelChoice> choice = choice_of(flags, *settings, *sources);
+    if (!choice) return choice.error();
+    return body(*choice);
 }
 
 std::string ModelChoice::shown_name() const {

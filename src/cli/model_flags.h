@@ -52,6 +52,7 @@ struct ModelChoice {
     int64_t n_ctx = 0;             // kv_cache.max_context; 0: not chosen
     std::string config_path = "";  // "": none
     std::string name = "";         // of `freetoken list`; "": the model was given as a file
+    bool quiet = false;            // nothing is said of settings without effect
 
     // For headlines: the name, else the file's.
     std::string shown_name() const;

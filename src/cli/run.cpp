@@ -267,10 +267,12 @@ Action define_run(CLI::App& app) {
     app.add_flag("--stats", flags->stats,
                  "more figures than the line after an answer: speed and bytes from the drive while it comes, "
                  "experts by tier after it");
-    app.add_flag("-q,--quiet", flags->quiet, "no figures: neither the line after an answer nor advice");
+    app.add_flag("-q,--quiet", flags->quiet,
+                 "no figures: neither the line after an answer nor advice, nor notes on settings");
     return [=]() -> Expected<int> {
         if (const Status good = check_flags(*flags, *model_flags); !good) return good.error();
-        return with_model(*model_flags, [&](const ModelChoice& choice) {
+        return with_model(*model_flags, [&](ModelChoice choice) {
+            choice.quiet = flags->quiet;
             return run_chat_or_answer(choice, *flags, model_flags->model);
         });
     };

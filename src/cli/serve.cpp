@@ -200,14 +200,10 @@ Expected<int> Serving::run() {
     return 0;
 }
 
-// A profile names a context for models that have it, and a variable one for all models of a machine; of
-// another it takes what there is.
 void fit_context(ModelChoice& choice, int64_t trained_context) {
-    const std::string& origin = choice.settings.origin("kv_cache.max_context");
-    if (!origin.starts_with("--profile") && origin != "OLLAMA_CONTEXT_LENGTH") return;
-    if (trained_context <= 0 || choice.n_ctx <= trained_context) return;
-    log("kv", "{} asks for a context of {} tokens, but the model was made for {}, which it gets", origin,
-        choice.n_ctx, trained_context);
+    const std::string line = fit_wished_context(choice.settings, trained_context);
+    if (line.empty()) return;
+    log("kv", "{}", line);
     choice.n_ctx = trained_context;
 }
 

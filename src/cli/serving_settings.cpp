@@ -106,6 +106,23 @@ StepOptions step_options(const Settings& settings, int64_t batch_size) {
     return steps;
 }
 
+bool is_wished_context(const Settings& settings) {
+    const std::string& origin = settings.origin("kv_cache.max_context");
+    return origin.starts_with("--profile") || origin == "OLLAMA_CONTEXT_LENGTH";
+}
+
+std::string fit_wished_context(Settings& settings, int64_t trained_context) {
+    constexpr const char* k_name = "kv_cache.max_context";
+    if (!is_wished_context(settings) || trained_context <= 0) return "";
+    const std::string origin = settings.origin(k_name);
+    const int64_t asked = settings.integer(k_name);
+    if (asked <= trained_context) return "";
+    settings.set(*find_key(k_name), SettingValue(trained_context),
+                 fmt::format("{} asks for {}, the model was made for this", origin, asked));
+    return fmt::format("{} asks for a context of {} tokens, but the model was made for {}, which it gets",
+                       origin, asked, trained_context);
+}
+
 std::vector<std::string> serving_notes(const Settings& settings) {
     std::vector<std::string> notes;
     for (const char* name : {"kv_cache.quant", "kv_cache.quant_k", "kv_cache.quant_v"})
@@ -121,7 +138,9 @@ std::vector<std::string> serving_notes(const Settings& settings) {
         notes.push_back(
             "kv_cache.auto_evict is lossy: an answer that fills the context forgets the oldest tokens, and a "
             "chat that is longer than it loses its oldest turns.");
-    if (settings.given("kv_cache.sink_tokens") && kv.sliding_window == 0 && !kv.auto_evict)
+    static const Settings k_defaults;  // written out in a file they are no wish
+    if (kv.sink_tokens != k_defaults.integer("kv_cache.sink_tokens") && kv.sliding_window == 0 &&
+        !kv.auto_evict)
         notes.push_back(
             "kv_cache.sink_tokens changes nothing without kv_cache.sliding_window or kv_cache.auto_evict: "
             "all tokens stay in sight.");

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "cli/settings_for_test.h"
+#include "config/profiles.h"
 
 namespace ft::cli {
 namespace {
@@ -51,6 +52,7 @@ TEST(ServingSettings, WhatTheUserShouldKnowIsSaid) {
     const auto sinks = serving_notes(settings_with({"kv_cache.sink_tokens=8"}));
     ASSERT_EQ(sinks.size(), 1u);
     EXPECT_NE(sinks[0].find("kv_cache.sink_tokens changes nothing"), std::string::npos);
+    EXPECT_TRUE(serving_notes(settings_with({"kv_cache.sink_tokens=4"})).empty()) << "the default";
     EXPECT_EQ(serving_notes(settings_with({"kv_cache.sink_tokens=8", "kv_cache.sliding_window=64"})).size(),
               1u);
     const auto parked = serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir()}));
@@ -60,6 +62,24 @@ TEST(ServingSettings, WhatTheUserShouldKnowIsSaid) {
         serving_notes(settings_with({"kv_cache.park_dir=" + testing::TempDir(), "kv_cache.overcommit=true"}))
             .empty());
     EXPECT_TRUE(serving_notes(settings_with({"inference.flash_attn=true"})).empty());
+}
+
+TEST(ServingSettings, TheContextOfAProfileIsNoMoreThanTheModels) {
+    const auto long_profile = [] {
+        const auto presets = profile_presets("long");
+        return *load_settings({.presets = *presets});
+    };
+    Settings settings = long_profile();
+    EXPECT_EQ(fit_wished_context(settings, 0), "");
+    EXPECT_EQ(fit_wished_context(settings, 32768), "");
+    EXPECT_EQ(settings.integer("kv_cache.max_context"), 32768);
+    EXPECT_NE(fit_wished_context(settings, 1024).find("asks for a context of 32768"), std::string::npos);
+    EXPECT_EQ(settings.integer("kv_cache.max_context"), 1024);
+    EXPECT_EQ(settings.origin("kv_cache.max_context"),
+              "--profile long asks for 32768, the model was made for this");
+    Settings own = settings_with({"kv_cache.max_context=4096"});
+    EXPECT_EQ(fit_wished_context(own, 1024), "") << "what the user named is refused, not cut";
+    EXPECT_EQ(own.integer("kv_cache.max_context"), 4096);
 }
 
 TEST(ServingSettings, WhatCannotWorkIsRefused) {

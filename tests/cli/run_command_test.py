@@ -59,6 +59,18 @@ class RunCommand(harness.Case):
         self.assertEqual(more.text, want)
         self.refused(ask(QUESTION, "--stats", "--quiet"), "--quiet", "--stats")
 
+    def test_a_printed_configuration_is_no_reason_for_notes(self):
+        config = self.path("printed.yaml")
+        config.write_bytes(self.good(run("run", DEMO, "--print-config")).out)
+        r = self.good(run("run", "--config", config, "-p", QUESTION, *GREEDY, "--max-tokens", 4))
+        self.assertNotIn("[kv]", r.err)
+        self.assertNotIn("[mem]", r.err)
+        without_effect = ("--set", "kv_cache.sink_tokens=8", "--set", "memory.gpu_vram_budget=1")
+        said = self.good(ask(QUESTION, *GREEDY, "--max-tokens", 4, *without_effect)).err
+        self.assertIn("[kv] kv_cache.sink_tokens changes nothing", said)
+        self.assertIn("[mem] memory.gpu_vram_budget has no effect", said)
+        self.assertEqual(self.good(ask(QUESTION, *GREEDY, "--max-tokens", 4, *without_effect, "-q")).err, "")
+
     def test_piped_input_beside_a_prompt_is_not_left_out_silently(self):
         flags = (*GREEDY, "--max-tokens", 1)
         self.assertIn("standard input is not read", self.good(ask(QUESTION, *flags, stdin="more")).err)

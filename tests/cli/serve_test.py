@@ -63,10 +63,13 @@ class Refusals(harness.Case):
             (("--max-model-len", "1k", "--max-num-seqs", 3), "batch_size: 3"),
             (("--alias", "abc"), 'served_model_name: "abc"'),
             (("-ctk", "q8_0"), "quant_k: q8_0"),
-            (("--profile", "long"), "max_context: 32768"),
+            (("--profile", "long"), "max_context: 1024  # --profile long asks for 32768"),
         ):
             with self.subTest(flags=flags):
                 self.assertIn(line, self.good(run("serve", "-m", DEMO, *flags, "--print-config")).text)
+        for model in ((), ("no.gguf",)):
+            r = self.good(run("serve", *model, "--profile", "long", "--print-config"))
+            self.assertIn("max_context: 32768", r.text)
         r = self.good(run("serve", DEMO, "--print-config", env={"OLLAMA_CONTEXT_LENGTH": "777"}))
         self.assertIn("max_context: 777", r.text)
         self.assertIn("OLLAMA_CONTEXT_LENGTH", r.err)
@@ -359,6 +362,10 @@ class Started(harness.Case):
         said = log.read_text()
         self.assertIn("--profile long asks for a context of 32768 tokens, but the model was made for 1024", said)
         self.assertIn("max context: 1024", said)
+        printed = self.path("printed.yaml")
+        printed.write_bytes(self.good(run("serve", DEMO, "--profile", "long", "--print-config")).out)
+        self.good(run("run", "--config", printed, "-p", "hi", "-n", 1))
+        self.started("--config", printed, stderr=subprocess.DEVNULL)
 
     def test_a_model_file_that_is_cut_short(self):
         model = self.write("cut.gguf", DEMO.read_bytes())

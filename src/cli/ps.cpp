@@ -1,5 +1,6 @@
 // freetoken ps: the programs that run now (docs/verify.md).
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -45,7 +46,7 @@ Expected<int> list(bool json) {
     for (const RunStatus& s : programs) {
         const auto resident = resident_bytes(s.pid);
         const uint64_t ram = resident ? *resident : 0;
-        const int64_t age = seconds_now() - s.started;
+        const int64_t age = std::max<int64_t>(0, seconds_now() - s.started);  // the clock may have been set
         text += fmt::format("{:>8}  {:>8}  {:>10}  {:>10}  {:<22}  {}\n", s.pid, age_text(age), gib_text(ram),
                             s.generating ? fmt::format("{:.2f}", s.tokens_per_second) : "idle",
                             experts_text(s), printable(s.model));

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/parse_number.h"
+#include "base/read_text.h"
 #include "base/system_error.h"
 #include "cli/runtime_folder.h"
 #include "device/cgroup.h"
@@ -31,7 +32,9 @@ using StatusJson = nlohmann::json;
 constexpr int k_idle_after = 3;  // seconds without a token
 constexpr auto k_period = std::chrono::seconds(1);
 constexpr size_t k_most_bytes = 64 * 1024;
+constexpr double k_most_rate = 1e9;  // tokens per second
 constexpr std::string_view k_ending = ".json";
+constexpr std::string_view k_new_ending = ".new";  // behind it, until it is whole
 
 std::string file_of(const std::string& folder, int64_t pid) {
     return fmt::format("{}/{}{}", folder, pid, k_ending);
@@ -66,35 +69,49 @@ StatusJson to_json(const RunStatus& s) {
             {"generating", s.generating}};
 }
 
+// False: there is no such number, or it is none that a program writes.
+bool take_number(const StatusJson& json, const char* name, int64_t& out) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number_unsigned()) return false;
+    const uint64_t value = found->get<uint64_t>();
+    out = static_cast<int64_t>(value);
+    return value <= uint64_t{INT64_MAX};
+}
+
+bool take_number(const StatusJson& json, const char* name, uint64_t& out) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number_unsigned()) return false;
+    out = found->get<uint64_t>();
+    return true;
+}
+
+bool take_number(const StatusJson& json, const char* name, double& out) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number()) return false;
+    out = found->get<double>();
+    return out >= 0 && out < k_most_rate;
+}
+
 // Nothing where the text is not what a program of this version writes.
 std::unique_ptr<RunStatus> from_json(const std::string& text) {
     const StatusJson json = StatusJson::parse(text, nullptr, false);
     if (!json.is_object()) return nullptr;
     auto s = std::make_unique<RunStatus>();
-    bool good = true;
-    const auto number = [&](const char* name, auto& out) {
-        const auto found = json.find(name);
-        if (found != json.end() && found->is_number()) found->get_to(out);
-        else good = false;
-    };
-    number("pid", s->pid);
-    number("process_start", s->process_start);
-    number("started", s->started);
-    number("ram_budget", s->ram_budget);
-    number("ram_planned", s->ram_planned);
-    number("ram_margin", s->ram_margin);
-    number("experts", s->n_experts);
-    number("ram_slots", s->ram_slots);
-    number("on_drive", s->on_drive);
-    number("prompt_tokens", s->prompt_tokens);
-    number("generated_tokens", s->generated_tokens);
-    number("tokens_per_second", s->tokens_per_second);
+    const auto number = [&](const char* name, auto& out) { return take_number(json, name, out); };
+    const bool good = number("pid", s->pid) && number("process_start", s->process_start) &&
+                      number("started", s->started) && number("ram_budget", s->ram_budget) &&
+                      number("ram_planned", s->ram_planned) && number("ram_margin", s->ram_margin) &&
+                      number("experts", s->n_experts) && number("ram_slots", s->ram_slots) &&
+                      number("on_drive", s->on_drive) && number("prompt_tokens", s->prompt_tokens) &&
+                      number("generated_tokens", s->generated_tokens) &&
+                      number("tokens_per_second", s->tokens_per_second);
     const auto model = json.find("model"), generating = json.find("generating");
-    if (model == json.end() || !model->is_string() || generating == json.end() || !generating->is_boolean())
+    if (!good || model == json.end() || !model->is_string() || generating == json.end() ||
+        !generating->is_boolean())
         return nullptr;
     s->model = model->get<std::string>();
     s->generating = generating->get<bool>();
-    return good ? std::move(s) : nullptr;
+    return s;
 }
 
 // Of "123.json"; nothing where the name is another.
@@ -111,8 +128,8 @@ bool is_regular(const std::string& path) {
 }
 
 std::unique_ptr<RunStatus> read_status(const std::string& path, int64_t pid) {
-    const auto text = read_system_file(path);
-    auto status = text && text->size() <= k_most_bytes ? from_json(*text) : nullptr;
+    const auto text = read_kept_text(path, k_most_bytes);
+    auto status = text ? from_json(*text) : nullptr;
     return status && status->pid == pid ? std::move(status) : nullptr;
 }
 
@@ -132,8 +149,15 @@ Expected<std::vector<RunStatus>> running_programs(const std::string& folder) {
     std::error_code failed;
     for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
         const std::string path = it->path().string();
-        const auto pid = pid_of(it->path().filename().string());
+        std::string name = it->path().filename().string();
+        const bool is_new = name.ends_with(k_new_ending);
+        if (is_new) name.resize(name.size() - k_new_ending.size());
+        const auto pid = pid_of(name);
         if (!pid || !is_regular(path)) continue;
+        if (is_new) {
+            if (process_start(*pid) == 0) ::unlink(path.c_str());  // what was killed while it wrote
+            continue;
+        }
         const auto status = read_status(path, *pid);
         if (status && still_runs(*status)) programs.push_back(std::move(*status));
         else ::unlink(path.c_str());
@@ -214,15 +238,19 @@ void StatusFile::sample() {
 
 // Beside its name first, then renamed, so that a reader never sees half of it.
 Status StatusFile::write() const {
-    const std::string path = file_of(folder_, status_.pid), beside = path + ".new";
+    const std::string path = file_of(folder_, status_.pid), beside = path + std::string(k_new_ending);
     const std::string text =
         to_json(status_).dump(-1, ' ', false, StatusJson::error_handler_t::replace) + "\n";
-    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    const bool written =
-        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    const int error_number = errno;
-    if (fd >= 0) ::close(fd);
-    if (written && ::rename(beside.c_str(), path.c_str()) == 0) return {};
+    const int fd =
+        ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd < 0) return system_error(path, "write", errno);
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    const bool whole = n == static_cast<ssize_t>(text.size());
+    int error_number = whole ? 0 : n < 0 ? errno : ENOSPC;
+    ::close(fd);
+    if (whole && ::rename(beside.c_str(), path.c_str()) == 0) return {};
+    if (whole) error_number = errno;
+    ::unlink(beside.c_str());
     return system_error(path, "write", error_number);
 }
 

@@ -1,7 +1,9 @@
 """plan, doctor, ps: sums, the smallest budget, a server instead of a file, the machine's profile, a program that runs."""
 import http.server
+import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import threading
@@ -312,13 +314,55 @@ class Doctor(WithProfile):
         os.environ["XDG_RUNTIME_DIR"] = str(self.folder / "left")
         runtime = self.folder / "left/freetoken"
         runtime.mkdir(parents=True)
-        for name in ("package.json", "1.json", "1x.json", "-1.json", ".json"):
+        running = "%d.json.new" % os.getpid()
+        for name in ("package.json", "1.json", "1x.json", "-1.json", ".json", "4194303.json.new", "x.json.new", running):
             (runtime / name).write_text("{}")
         (runtime / "2.json").symlink_to(runtime / "package.json")
         (runtime / "3.json").mkdir()
         self.assertEqual(self.good(run("ps", "--json")).json(), [])
         self.assertEqual({p.name for p in runtime.iterdir()},
-                         {"package.json", "1x.json", "-1.json", ".json", "2.json", "3.json"})
+                         {"package.json", "1x.json", "-1.json", ".json", "2.json", "3.json", "x.json.new", running})
+
+    def test_a_status_that_cannot_be_written_leaves_nothing(self):
+        os.environ["XDG_RUNTIME_DIR"] = str(self.folder / "full")
+
+        def no_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        done = subprocess.run([harness.PROGRAM, "run", str(DEMO), "-p", "hi", "--max-tokens", "1"], preexec_fn=no_files,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=harness.environment(), timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"no status file", done.stderr)
+        self.assertIn(b"File too large", done.stderr)
+        self.assertEqual(list((self.folder / "full/freetoken").iterdir()), [])
+
+    def test_ps_waits_for_no_pipe_and_believes_no_odd_number(self):
+        os.environ["XDG_RUNTIME_DIR"] = str(self.folder / "odd")
+        runtime = self.folder / "odd/freetoken"
+        runtime.mkdir(parents=True)
+        os.mkfifo(runtime / "1.json")
+        (runtime / "2.json").symlink_to("/dev/zero")
+        self.assertEqual(self.good(run("ps", "--json", limit=20)).json(), [])
+        me = os.getpid()
+        start = int(pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        good = {"pid": me, "process_start": start, "started": 5, "model": "m", "generating": True,
+                "tokens_per_second": 2.5}
+        for name in ("ram_budget", "ram_planned", "ram_margin", "experts", "ram_slots", "on_drive",
+                     "prompt_tokens", "generated_tokens"):
+            good[name] = 1
+
+        def rows(**changes):
+            (runtime / ("%d.json" % me)).write_text(json.dumps({**good, **changes}))
+            return self.good(run("ps", "--json", limit=20)).json()
+
+        self.assertEqual([r["tokens_per_second"] for r in rows()], [2.5])
+        self.assertEqual([r["seconds"] for r in rows(started=2**63 - 1)], [0])
+        for changes in ({"tokens_per_second": 1e300}, {"tokens_per_second": -5}, {"started": 1e300}, {"started": -5},
+                        {"started": 2**63}, {"pid": me + 1}, {"experts": 2.5}, {"ram_budget": -1}):
+            self.assertEqual(rows(**changes), [], changes)
+        rows()
+        os.truncate(runtime / ("%d.json" % me), 10**9)
+        self.assertEqual(self.good(run("ps", "--json", limit=20)).json(), [])
 
 
 if __name__ == "__main__":

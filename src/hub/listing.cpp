@@ -93,6 +93,24 @@ Status add_entry(const Json& entry, Repository& repository) {
     return {};
 }
 
+// A file that is named again is the same file, unless its size or digest is another.
+Status merge_repeated(std::vector<ListedFile>& files) {
+    std::vector<ListedFile> once;
+    std::map<std::string, size_t> places;
+    for (ListedFile& file : files) {
+        const auto [place, is_new] = places.try_emplace(file.path, once.size());
+        if (is_new) {
+            once.push_back(std::move(file));
+            continue;
+        }
+        const ListedFile& before = once[place->second];
+        if (file.bytes != before.bytes || file.sha256 != before.sha256)
+            return bad_answer(fmt::format("names {} twice, as two different files", printable(file.path)));
+    }
+    files = std::move(once);
+    return {};
+}
+
 std::string listed_size(uint64_t bytes) { return fmt::format("{:.1f} GiB", gib(bytes)); }
 
 // "Q4_K_S (16.1 GiB), IQ4_XS (15.0 GiB)"
@@ -216,7 +234,7 @@ Status add_tree_page(std::string_view text, Repository& repository) {
     if (!json->is_array()) return bad_answer("is no list");
     for (const Json& entry : *json)
         if (Status s = add_entry(entry, repository); !s) return s;
-    return {};
+    return merge_repeated(repository.models);
 }
 
 Expected<ListedFile> parse_manifest(std::string_view text, std::string path) {

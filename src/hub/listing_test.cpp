@@ -107,6 +107,16 @@ TEST(Listing, RefusesLies) {
     EXPECT_THAT(refusal(std::string(100'000, '[') + std::string(100'000, ']')), HasSubstr("no file"));
 }
 
+TEST(Listing, AFileThatIsNamedTwiceIsOneFile) {
+    Repository r;
+    for (int i = 0; i < 2; i++)  // two pages
+        ASSERT_TRUE(add_tree_page(page({entry("b.gguf", 5), entry("a.gguf", 7), entry("b.gguf", 5)}), r));
+    ASSERT_EQ(r.models.size(), 2u);
+    EXPECT_EQ(r.models[0].path, "b.gguf");
+    EXPECT_EQ(r.models[1].bytes, 7u);
+    EXPECT_THAT(refusal(page({entry("b.gguf", 5), entry("b.gguf", 6)})), HasSubstr("names b.gguf twice"));
+}
+
 TEST(Listing, ManifestOfOllama) {
     const std::string layer = fmt::format(
         R"({{"mediaType":"application/vnd.ollama.image.model","digest":"sha256:{}","size":42}})", k_digest);

@@ -347,11 +347,27 @@ class Pull(Case):
             with self.subTest(name=name):
                 self.hub.tree = json.dumps(tree).encode()
                 self.refused(self.pull("o/r"), "the server's list")
+        self.hub.tree = json.dumps([entry("x-Q4_K_M.gguf"), entry("x-Q4_K_M.gguf", 101)]).encode()
+        self.refused(self.pull("o/r"), "the server's list", "x-Q4_K_M.gguf twice")
         for name, tree in (("deep", b"[" * 1_000_000), ("large", b"[" + b"1," * 5_000_000 + b"1]"), ("empty", b"")):
             with self.subTest(name=name):
                 self.hub.tree = tree
                 self.refused(self.pull("o/r"))
         self.assertFalse(self.store.exists())
+
+    def test_a_file_that_is_listed_twice_is_one_file(self):
+        row = {"type": "file", "path": "demo-Q4_K_M.gguf", "size": len(self.demo),
+               "lfs": {"oid": digest(self.demo), "size": len(self.demo)}}
+        self.hub.files["o/r"] = {"demo-Q4_K_M.gguf": self.demo}
+        self.hub.tree = json.dumps([row, row]).encode()
+        self.assertEqual(self.path_of(self.pull("o/r")).read_bytes(), self.demo)
+
+    def test_a_pipe_in_the_place_of_the_journal_is_not_waited_for(self):
+        self.hub.files["o/r"] = {"demo-Q4_K_M.gguf": self.demo}
+        path = self.store / "o/r/demo-Q4_K_M.gguf"
+        path.parent.mkdir(parents=True)
+        os.mkfifo(str(path) + ".part.ranges")
+        self.refused(self.pull("o/r"), "part.ranges: this is no regular file")
 
     def test_what_does_not_fit(self):
         self.hub.files["o/r"] = {"demo-Q4_K_M.gguf": self.demo}

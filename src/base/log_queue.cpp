@@ -10,6 +10,7 @@
 #include <csignal>
 #include <ctime>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -67,7 +68,12 @@ LogQueue::LogQueue(int fd) : state_(std::make_shared<State>(fd)) {
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([state = state_] { write_lines(state); }).detach();
+    try {
+        std::thread([state = state_] { write_lines(state); }).detach();
+    } catch (const std::system_error&) {
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -10,7 +10,10 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
+
+#include "base/few_threads_for_test.h"
 
 namespace ft {
 namespace {
@@ -64,6 +67,16 @@ uint64_t dropped_in(const std::string& text) {
     for (std::sregex_iterator at(text.begin(), text.end(), said), end; at != end; ++at)
         n += std::stoull((*at)[1].str());
     return n;
+}
+
+TEST(LogQueue, WithoutAThreadSignalsAreAsBefore) {
+    sigset_t after;
+    {
+        const FewThreads none(0);
+        EXPECT_THROW(LogQueue(STDERR_FILENO), std::system_error);
+    }
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    EXPECT_EQ(sigismember(&after, SIGINT), 0);
 }
 
 TEST(LogQueue, LinesCarryTheTimeAndComeInOrder) {

@@ -166,15 +166,22 @@ void Serving::end() {
             choice.settings.integer("server.drain_timeout"));
     http->end_keep_alive();
     std::atomic<bool> drained{false};
-    std::thread drain([&] {
+    const auto wait_for_answers = [&] {
         service->drain(static_cast<Seconds>(choice.settings.integer("server.drain_timeout")));
         drained = true;
-    });
+    };
+    std::thread drain;
+    try {
+        drain = std::thread(wait_for_answers);
+    } catch (const std::system_error&) {
+        wait_for_answers();  // without a thread a second signal is not seen; the wait has its end all the
+                             // same
+    }
     while (!drained) {
         const int signal = signals.next(0.02);
         if (signal == SIGTERM || signal == SIGINT) service->hurry();
     }
-    drain.join();
+    if (drain.joinable()) drain.join();
     http->stop(k_last_writes);
 }
 

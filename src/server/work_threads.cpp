@@ -1,11 +1,19 @@
 #include "server/work_threads.h"
 
+#include <system_error>
+
 #include "base/thread_name.h"
 
 namespace ft {
 
 WorkThreads::WorkThreads(int n) {
-    for (int i = 0; i < n; i++) threads_.emplace_back([this] { work(); });
+    threads_.reserve(static_cast<size_t>(n));
+    try {
+        for (int i = 0; i < n; i++) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+        // Fewer threads than wished let jobs wait longer; none at all cannot work.
+        if (threads_.empty()) throw;
+    }
 }
 
 WorkThreads::~WorkThreads() { stop(); }

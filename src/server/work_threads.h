@@ -13,11 +13,13 @@ namespace ft {
 // The queue is bounded by who fills it: a connection has one request under way.
 class WorkThreads {
  public:
+    // Up to n threads, as many as the system gives. Throws std::system_error where it gives none.
     explicit WorkThreads(int n);
     ~WorkThreads();  // what has begun is finished, what waits is dropped
 
     void push(std::function<void()> job);  // any thread
     void stop();
+    size_t size() const { return threads_.size(); }
 
  private:
     void work();

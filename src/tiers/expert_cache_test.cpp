@@ -6,10 +6,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <memory>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "base/few_threads_for_test.h"
 #include "io/memory_file.h"
 #include "tiers/file_pattern_for_test.h"
 #include "tiers/guess_worth.h"
@@ -311,6 +314,27 @@ TEST_F(ExpertCacheTest, AFillThatIsStoppedLeavesAWholeCache) {
         long_step();
         EXPECT_TRUE(cache_->status());
     }
+}
+
+TEST_F(ExpertCacheTest, WithoutAThreadNothingIsFilledAndAllElseWorks) {
+    make(24);
+    const auto all = all_by_turns();
+    cache_->warm(all);
+    const uint64_t begun = cache_->stats().bytes_read;  // by warm() itself
+    EXPECT_LT(begun, 24 * (k_sizes[0] + k_sizes[1]));
+    sigset_t before, after;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+    const auto fill = [&] {
+        const FewThreads none(0);
+        return std::make_unique<IdleFill>(*cache_);
+    }();
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    EXPECT_EQ(sigismember(&after, SIGINT), sigismember(&before, SIGINT));
+    EXPECT_TRUE(fill->done_within(60));
+    EXPECT_EQ(fill->stats().bytes_read, begun);
+    fill->stop();
+    long_step();
+    EXPECT_TRUE(cache_->status());
 }
 
 TEST_F(ExpertCacheTest, AFillThatCannotReadFailsNoStepThatAsksForSomethingElse) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <system_error>
 
 #include "base/thread_name.h"
 
@@ -19,7 +20,11 @@ IdleFill::IdleFill(ExpertCache& cache) : cache_(cache) {
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+        over_ = true;  // no thread: slots are filled as experts are asked for
+    }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -14,7 +14,8 @@ namespace ft {
 
 class IdleFill {
  public:
-    // The cache must outlive this; until stop() nobody else may use it but through stats().
+    // The cache must outlive this; until stop() nobody else may use it but through stats(). Where the system
+    // has no thread for it, nothing is filled.
     explicit IdleFill(ExpertCache& cache);
     ~IdleFill() { stop(); }
     IdleFill(const IdleFill&) = delete;

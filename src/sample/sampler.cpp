@@ -29,6 +29,8 @@ PenaltyParams penalty_params(const SamplerParams& params) {
     return {params.repeat_penalty, params.frequency_penalty, params.presence_penalty, params.repeat_last_n};
 }
 
+constexpr float k_never = -std::numeric_limits<float>::infinity();
+
 void add_bias(std::span<float> logits, std::span<const LogitBias> biases) {
     for (const LogitBias& entry : biases)
         if (entry.id >= 0 && static_cast<size_t>(entry.id) < logits.size())
@@ -37,7 +39,6 @@ void add_bias(std::span<float> logits, std::span<const LogitBias> biases) {
 
 // False: no token is left.
 bool keep_allowed(std::span<float> logits, std::span<const uint64_t> allowed) {
-    constexpr float k_never = -std::numeric_limits<float>::infinity();
     const size_t known = std::min(logits.size(), allowed.size() * 64);
     bool any = false;
     for (size_t i = 0; i < known; i++) {
@@ -46,6 +47,15 @@ bool keep_allowed(std::span<float> logits, std::span<const uint64_t> allowed) {
     }
     std::fill(logits.begin() + static_cast<std::ptrdiff_t>(known), logits.end(), k_never);
     return any;
+}
+
+bool any_left(std::span<const float> logits) {
+    return std::any_of(logits.begin(), logits.end(), [](float logit) { return logit != k_never; });
+}
+
+Error all_ruled_out(std::string_view what) {
+    return Error{Code::invalid, std::string(what),
+                 "Leave out what rules them out: logit_bias, or ignore_eos."};
 }
 
 int32_t likeliest(std::span<const float> logits) {
@@ -100,8 +110,9 @@ Expected<int32_t> Sampler::sample(std::span<const float> logits, uint64_t positi
     scratch_->logits.assign(logits.begin(), logits.end());
     add_bias(scratch_->logits, params_.logit_bias);
     if (!allowed.empty() && !keep_allowed(scratch_->logits, allowed))
-        return Error{Code::invalid, "every token that the grammar allows here is ruled out",
-                     "Leave out what rules them out: logit_bias, or ignore_eos."};
+        return all_ruled_out("every token that the grammar allows here is ruled out");
+    if (allowed.empty() && !params_.logit_bias.empty() && !any_left(scratch_->logits))
+        return all_ruled_out("every token of the vocabulary is ruled out");
     penalties_.apply(scratch_->logits);
     dry_.apply(scratch_->logits);
     if (greedy()) return likeliest(scratch_->logits);

@@ -326,6 +326,21 @@ TEST(Sampler, WhereNoAllowedTokenIsLeftIsAnError) {
     EXPECT_NE(drawn.error().what.find("grammar"), std::string::npos);
 }
 
+TEST(Sampler, WhereEveryTokenIsForbiddenIsAnError) {
+    const std::vector<float> logits = {1, 2, 3};
+    const float never = -std::numeric_limits<float>::infinity();
+    for (const float temperature : {0.0f, 1.0f}) {
+        SamplerParams params = plain(temperature);
+        params.logit_bias = {{0, never}, {1, never}};
+        EXPECT_EQ(*Sampler(params).sample(logits, 0), 2);
+        params.logit_bias.push_back({2, never});
+        const Expected<int32_t> drawn = Sampler(params).sample(logits, 0);
+        ASSERT_FALSE(drawn);
+        EXPECT_EQ(drawn.error().code, Code::invalid);
+        EXPECT_EQ(drawn.error().what, "every token of the vocabulary is ruled out");
+    }
+}
+
 TEST(Sampler, PenaltyForgetsWhatIsOlderThanItsWindow) {
     const std::vector<float> logits = {4, 3, 0, 0, 0};
     const auto greedy_after = [&](int window, std::initializer_list<int32_t> ids) {

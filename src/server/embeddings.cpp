@@ -8,6 +8,7 @@
 #include "server/gathered_answer.h"
 #include "server/json_fields.h"
 #include "server/model_lists.h"
+#include "server/unoffered_fields.h"
 #include "text/prompt.h"
 
 namespace ft {
@@ -117,6 +118,7 @@ ParsedEmbedding parse_embedding(EmbeddingRoute route, const EmbeddingJson& body,
     EmbeddingCall call{.route = route};
     const bool ollama = route != EmbeddingRoute::openai;
     if (ollama) check_name(fields, served_name, error);
+    refuse_unoffered(fields);
     const std::string format = fields.text("encoding_format").value_or("float");
     if (format != "float" && format != "base64")
         fields.fail("encoding_format",

@@ -57,6 +57,8 @@ TEST_F(EmbeddingsTest, RefusalsNameTheField) {
     EXPECT_THAT(refused(R"({"input": [99999]})"), HasSubstr("input"));
     EXPECT_THAT(refused(R"({"input": "a", "dimensions": 3})"), HasSubstr("dimensions"));
     EXPECT_THAT(refused(R"({"input": "a", "encoding_format": "hex"})"), HasSubstr("encoding_format"));
+    EXPECT_THAT(refused(R"({"input": "a", "truncate_prompt_tokens": 3})"),
+                HasSubstr("truncate_prompt_tokens"));
     EXPECT_THAT(refused("[]"), HasSubstr("object"));
 }
 

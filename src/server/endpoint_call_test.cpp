@@ -84,6 +84,40 @@ TEST(Generate, WrongFieldsAreNamed) {
                 HasSubstr("100"));
 }
 
+TEST(EndpointCall, EveryDialectRefusesWhatWouldChangeTheAnswer) {
+    const SmallModel model;
+    struct Body {
+        Endpoint endpoint;
+        const char* members;
+    };
+    constexpr const char* k_chat = R"("model": "local-moe", "messages": [{"role": "user", "content": "a"}])";
+    constexpr const char* k_prompt = R"("model": "local-moe", "prompt": "a")";
+    for (const auto& [endpoint, members] :
+         std::vector<Body>{{Endpoint::generate, k_prompt},
+                           {Endpoint::completions, k_prompt},
+                           {Endpoint::chat, k_chat},
+                           {Endpoint::responses, R"("model": "m", "input": "a")"},
+                           {Endpoint::anthropic_messages, k_chat},
+                           {Endpoint::ollama_chat, k_chat},
+                           {Endpoint::ollama_generate, k_prompt}}) {
+        for (const auto& [name, value] :
+             std::vector<std::pair<const char*, const char*>>{{"guided_regex", "\"yes\""},
+                                                              {"suffix", "\"x\""},
+                                                              {"min_tokens", "5"},
+                                                              {"lora", R"([{"id": 0, "scale": 1}])"},
+                                                              {"prompt_logprobs", "3"}}) {
+            const ParsedEndpoint parsed =
+                model.parse(endpoint, fmt::format(R"({{{}, "{}": {}}})", members, name, value));
+            EXPECT_FALSE(parsed.call) << members << name;
+            EXPECT_EQ(parsed.error.status, 400) << members << name;
+            EXPECT_EQ(parsed.error.param, name);
+            EXPECT_THAT(parsed.error.message, HasSubstr(name));
+        }
+        EXPECT_TRUE(
+            model.parse(endpoint, fmt::format(R"({{{}, "suffix": "", "min_tokens": 0}})", members)).call);
+    }
+}
+
 TEST(EndpointCall, LanesOfBodies) {
     const SmallModel model;
     const EndpointCall call =

@@ -5,6 +5,7 @@
 #include "server/constraint_fields.h"
 #include "server/dialects.h"
 #include "server/sampling_fields.h"
+#include "server/unoffered_fields.h"
 
 namespace ft {
 
@@ -234,6 +235,7 @@ void read_anthropic(JsonFields& fields, const ServedModel& model, OpenAiCall& ca
     call.route = OpenAiRoute::chat;
     call.model = fields.text("model").value_or("");
     call.stream = fields.boolean("stream").value_or(false);
+    refuse_unoffered(fields);
     if (const Json* servers = fields.find("mcp_servers"); servers && !servers->empty())
         fields.fail("mcp_servers", "mcp_servers are given, but this server calls no others.");
     Request request = read_sampling(fields, model.defaults, model.tokenizer,

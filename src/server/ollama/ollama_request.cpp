@@ -4,6 +4,7 @@
 #include "server/dialects.h"
 #include "server/model_lists.h"
 #include "server/sampling_fields.h"
+#include "server/unoffered_fields.h"
 #include "text/prompt.h"
 
 namespace ft {
@@ -48,6 +49,7 @@ void refuse_ollama_fields(const Json& body, JsonFields& fields) {
             fields.fail(name, fmt::format("{} is given, but {}.", name, why));
     }
     refuse_images(body, "images", fields);
+    refuse_unoffered(fields);
 }
 
 Request read_options(JsonFields& fields, const ServedModel& model) {
@@ -58,6 +60,7 @@ Request read_options(JsonFields& fields, const ServedModel& model) {
         options = nullptr;
     }
     JsonFields inner = fields.within(options ? *options : none, "options");
+    refuse_unoffered(inner);
     Request request =
         read_sampling(inner, model.defaults, model.tokenizer, {.lengths = {}, .open_length = "num_predict"});
     if (request.n_choices != 1) inner.fail("n", "options.n: there is one answer.");

@@ -137,6 +137,8 @@ TEST_F(Ollama, WhatIsWrongIsNamed) {
              {R"({"model": "local-moe", "messages": [], "options": {"temperature": "hot"}})", 400,
               "options.temperature"},
              {R"({"model": "local-moe", "messages": [], "options": {"num_predict": 0}})", 400, "num_predict"},
+             {R"({"model": "local-moe", "messages": [], "options": {"min_tokens": 5}})", 400,
+              "min_tokens is 5"},
              {R"({"model": "local-moe", "messages": [], "options": 5})", 400, "options"},
              {R"({"model": "local-moe", "messages": [{"role": "user", "content": "a"}], "format": "xml"})",
               400, "format"},

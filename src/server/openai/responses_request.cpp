@@ -6,6 +6,7 @@
 #include "server/constraint_fields.h"
 #include "server/dialects.h"
 #include "server/sampling_fields.h"
+#include "server/unoffered_fields.h"
 
 namespace ft {
 
@@ -199,6 +200,7 @@ Json read_responses(JsonFields& fields, const ServedModel& model, OpenAiCall& ca
     call.route = OpenAiRoute::chat;
     call.model = fields.text("model").value_or("");
     call.stream = fields.boolean("stream").value_or(false);
+    refuse_unoffered(fields);
     refuse_state(fields);
     Request request = read_sampling(fields, model.defaults, model.tokenizer,
                                     {.lengths = {"max_output_tokens"}, .hottest = 2});

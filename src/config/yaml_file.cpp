@@ -192,6 +192,12 @@ Error no_yaml(std::string_view text, const std::string& name, const YAML::Except
 
 Expected<YamlFile> parse_yaml(std::string_view text, const std::string& name) {
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
+    if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
+        return Error{
+            Code::invalid,
+            fmt::format("{} line {}: not valid YAML: a NUL byte", name,
+                        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n') + 1),
+            "Settings are plain text in UTF-8; save the file as such."};
     Flattener flat(text, name);
     try {
         std::istringstream stream{std::string(text)};

@@ -112,6 +112,14 @@ TEST(YamlFile, HostileTextsAreRefused) {
     EXPECT_NE(yaml_refusal(std::string("m:\n  k: \0\x01\xff\n", 12)), "");
 }
 
+TEST(YamlFile, ANulByteIsRefusedByItsLine) {
+    using std::string_view_literals::operator""sv;
+    EXPECT_EQ(yaml_refusal("model:\n  path: a\0b\n"sv), "c.yaml line 2: not valid YAML: a NUL byte");
+    EXPECT_EQ(yaml_refusal("model:\n  path: a\n\0\n"sv), "c.yaml line 3: not valid YAML: a NUL byte");
+    EXPECT_EQ(yaml_refusal("\0model:\n"sv), "c.yaml line 1: not valid YAML: a NUL byte");
+    EXPECT_EQ(yaml_refusal("# a\0\n"sv), "c.yaml line 1: not valid YAML: a NUL byte");
+}
+
 TEST(ConfigFile, WhatCannotBeRead) {
     const Expected<std::string> missing = read_config_file("no/such/file.yaml");
     ASSERT_FALSE(missing);

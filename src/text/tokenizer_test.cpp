@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -230,6 +231,40 @@ TEST(Tokenizer, RefusesByNameAndKey) {
 
     v.merges.push_back("oneword");
     EXPECT_THAT(refusal(v.writer()), HasSubstr("tokenizer.ggml.merges[5] is \"oneword\""));
+}
+
+TEST(Tokenizer, RefusalsNameTheFileOnceAndEndInAFullStop) {
+    TestVocabulary v = small_bpe();
+    v.model = "llama";
+    v.scores.clear();
+    GgufWriter no_scores;
+    no_scores.add("tokenizer.ggml.model", "llama");
+    no_scores.add_array("tokenizer.ggml.tokens", std::span<const std::string>(v.tokens));
+    GgufWriter none, unheard, pre;
+    none.add("general.architecture", "none");
+    unheard.add("tokenizer.ggml.model", "unheard");
+    pre.add("tokenizer.ggml.model", "gpt2");
+    pre.add("tokenizer.ggml.pre", "unheard-pre");
+    for (const GgufWriter& w : {no_scores, none, unheard, pre, v.writer()}) {
+        const std::string said = refusal(w);
+        EXPECT_EQ(said.find("vocabulary.gguf: "), 0u) << said;
+        EXPECT_EQ(said.find("vocabulary.gguf", 1), std::string::npos) << said;
+        EXPECT_EQ(said.back(), '.') << said;
+    }
+    EXPECT_THAT(refusal(no_scores), HasSubstr("key 'tokenizer.ggml.scores' is missing"));
+}
+
+TEST(Tokenizer, ScoresAmongWhichNoneIsFiniteAreRefused) {
+    constexpr float k_nan = std::numeric_limits<float>::quiet_NaN();
+    constexpr float k_infinity = std::numeric_limits<float>::infinity();
+    TestVocabulary v = byte_vocabulary();
+    v.model = "llama";
+    for (const float score : {k_nan, k_infinity, -k_infinity}) {
+        v.scores.assign(v.tokens.size(), score);
+        EXPECT_THAT(refusal(v.writer()), HasSubstr("tokenizer.ggml.scores has no score that is a finite"));
+    }
+    v.scores.back() = -1;
+    EXPECT_EQ(refusal(v.writer()), "loaded");
 }
 
 TEST(Tokenizer, RefusesListsThatDoNotFit) {

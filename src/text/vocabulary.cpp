@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/log.h"
+#include "base/system_error.h"
 #include "text/pretokenizer_rules.h"
 #include "text/special_tokens.h"
 
@@ -13,7 +14,7 @@ namespace ft {
 
 namespace {
 
-constexpr const char* k_export_again = "Export or download the model again with its tokenizer";
+constexpr const char* k_export_again = "Export or download the model again with its tokenizer.";
 
 struct ModelName {
     const char* name;
@@ -45,20 +46,20 @@ Status read_model(const Gguf& file, Vocabulary& v) {
     constexpr const char* key = "tokenizer.ggml.model";
     if (!file.has(key))
         return Error{Code::not_found, fmt::format("the file has no vocabulary (no {})", key),
-                     "A model file with a tokenizer is needed; weights alone cannot read text"};
+                     "A model file with a tokenizer is needed; weights alone cannot read text."};
     auto name = file.get_string(key);
     if (!name) return name.error();
     v.model_name = *name;
     if (v.model_name == "none" || v.model_name == "no_vocab")
         return Error{Code::not_found,
                      fmt::format("the file has no vocabulary ({} is \"{}\")", key, v.model_name),
-                     "A model file with a tokenizer is needed; weights alone cannot read text"};
+                     "A model file with a tokenizer is needed; weights alone cannot read text."};
     const auto* row = std::find_if(std::begin(k_models), std::end(k_models),
                                    [&](const ModelName& m) { return v.model_name == m.name; });
     if (row == std::end(k_models))
         return Error{Code::unsupported,
                      fmt::format("{} \"{}\" is not supported", key, printable(v.model_name)),
-                     "Supported are gpt2 (byte-level BPE), llama (SentencePiece) and gemma4"};
+                     "Supported are gpt2 (byte-level BPE), llama (SentencePiece) and gemma4."};
     v.model = row->model;
     return {};
 }
@@ -75,7 +76,7 @@ Status read_pre(const Gguf& file, Vocabulary& v) {
         return Error{Code::unsupported,
                      fmt::format("{} \"{}\" is an unknown pre-tokenizer", key, printable(v.pre_name)),
                      "Another split of the text would make the answers worse unseen. Known are: " +
-                         pretokenizer_names()};
+                         pretokenizer_names() + "."};
     if (v.rule->lossy)
         log("warn",
             "the file {} pre-tokenizer ({}): text is split by the default rule, which is most likely not "
@@ -142,6 +143,8 @@ Status read_scores(const Gguf& file, Vocabulary& v) {
     if (!scores) return scores.error();
     if (scores->size() != v.tokens.size())
         return invalid(fmt::format("{} has {} entries for {} tokens", key, scores->size(), v.tokens.size()));
+    if (std::none_of(scores->begin(), scores->end(), [](float score) { return std::isfinite(score); }))
+        return invalid(fmt::format("{} has no score that is a finite number", key));
     v.scores = std::move(*scores);
     for (float& score : v.scores)
         if (std::isnan(score)) score = -std::numeric_limits<float>::infinity();
@@ -204,7 +207,9 @@ Expected<Vocabulary> read_vocabulary(const Gguf& file) {
     for (const auto read : {read_model, read_pre, read_tokens, read_types, read_scores, read_merges,
                             read_special_ids, read_flags}) {
         Status s = read(file, v);
-        if (!s) return s.error().within(file.path());
+        if (s) continue;
+        const bool named = s.error().what.starts_with(path_text(file.path()));  // a key's own error names it
+        return named ? s.error() : s.error().within(file.path());
     }
     return v;
 }

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cwchar>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "base/utf8.h"
@@ -68,6 +70,7 @@ struct LineEditor::State {
     HistoryFile file{""};
     FILE* shown = nullptr;
     std::string prompt;
+    std::optional<char> unread;  // the byte that ended an incomplete character: it begins the next
 
     static State& of(EditLine* editor) {
         void* data = nullptr;
@@ -92,19 +95,27 @@ struct LineEditor::State {
 
     // One character of UTF-8 from the terminal. Ctrl-C, which interrupts the read, ends the line: the
     // library's own function would go on reading.
-    static int read_character(EditLine*, wchar_t* out) {
+    static int read_character(EditLine* editor, wchar_t* out) {
+        std::optional<char>& unread = of(editor).unread;
         std::mbstate_t state{};
+        bool begun = false;
         TerminalGuard::keys_are_read();
         for (;;) {
-            char byte = 0;
-            if (!read_byte(byte)) {
+            char byte = unread.value_or(0);
+            if (!std::exchange(unread, std::nullopt) && !read_byte(byte)) {
                 if (!TerminalGuard::take_continued()) return interrupted().load() ? -1 : 0;
                 *out = k_show_again;
                 return 1;
             }
             const size_t length = std::mbrtowc(out, &byte, 1, &state);
-            if (length == static_cast<size_t>(-2)) continue;  // more bytes belong to it
-            if (length == static_cast<size_t>(-1)) *out = L'\uFFFD';
+            if (length == static_cast<size_t>(-2)) {  // more bytes belong to it
+                begun = true;
+                continue;
+            }
+            if (length == static_cast<size_t>(-1)) {
+                *out = L'\uFFFD';
+                if (begun) unread = byte;
+            }
             return 1;
         }
     }
@@ -168,6 +179,7 @@ LineEditor::Line LineEditor::read(const std::string& prompt) {
     }
     if (interrupted().load()) {
         clear_interrupt();
+        state_->unread.reset();
         el_reset(state_->editor);
         return {Line::Kind::interrupted, ""};
     }

@@ -194,6 +194,22 @@ TEST(LineEditor, AStoppedChatGivesTheTerminalBackAndGoesOn) {
     EXPECT_EQ(editor.next_report(), "2:");
 }
 
+TEST(LineEditor, WhatEndsAnIncompleteCharacterCounts) {
+    EditorOnATerminal editor("");
+    for (const char* incomplete : {"hi\xe4\xbd", "hi\xc3", "hi\xf0\x9f\x99"}) {
+        editor.wait_for_prompt();
+        editor.type(std::string(incomplete) + "\r");
+        EXPECT_EQ(editor.next_report(), "0:hi\xef\xbf\xbd");
+    }
+    editor.wait_for_prompt();
+    editor.type("\xe4\xbd\xc3\xa9!\r");
+    EXPECT_EQ(editor.next_report(), "0:\xef\xbf\xbd\xc3\xa9!");
+    editor.wait_for_prompt();
+    editor.type("\xe4\x04");
+    editor.type("\x15\x04");
+    EXPECT_EQ(editor.next_report(), "2:");
+}
+
 TEST(LineEditor, WhatIsPastedIsOneLine) {
     EditorOnATerminal editor("");
     editor.wait_for_prompt();

@@ -184,19 +184,26 @@ Error parse_failure(const Command& command, const CLI::ParseError& failure) {
     return Error{Code::invalid, fmt::format("{}: {}", command.name, text), see_help(command.name)};
 }
 
-// A name of "-" means a stream to other programs. Here files are opened by name, and results appear whole.
+// A name of "-" means a stream to other programs. Here files are opened by name, and results appear whole. An
+// empty name is a variable of the shell that is not set: what the flag asks for must not go missing silently.
 Status check_file_names(const Command& command, const CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
         const std::string value = option_value(*option);
         const bool names_file = value == "FILE" || value.ends_with(".gguf") || value.ends_with(".jsonl") ||
                                 value == "TRACE" || value == "TEMPLATE";
         if (!names_file || option->count() == 0) continue;
-        for (const std::string& word : option->results())
+        for (const std::string& word : option->results()) {
+            if (word.empty())
+                return Error{Code::invalid,
+                             fmt::format("{}: {} takes the path of a file, not an empty text", command.name,
+                                         option_term(*option)),
+                             "Name a file, or leave it out."};
             if (word == "-")
                 return Error{Code::invalid,
                              fmt::format("{}: {} takes the name of a file, not - for a stream", command.name,
                                          option_term(*option)),
                              "For a file of that name write ./-, for a stream /dev/stdin or /dev/stdout."};
+        }
     }
     return {};
 }

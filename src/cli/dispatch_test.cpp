@@ -44,6 +44,27 @@ TEST(Dispatch, UnknownCommandsAndFlagsBeforeACommand) {
     EXPECT_NE(refusal({"--frobnicate"}).find("unknown flag --frobnicate"), std::string::npos);
 }
 
+// What a variable of the shell that is not set leaves must not be taken for a flag that was not given.
+TEST(Dispatch, NoFlagThatNamesAFileTakesAnEmptyText) {
+    int n = 0;
+    for (const Command& command : commands()) {
+        const DefinedCommand defined = define_command(command);
+        for (const CLI::Option* option : defined.app->get_options()) {
+            const std::string value = option_value(*option);
+            if (value != "FILE" || option->get_positional()) continue;
+            const std::string flag = option->get_lnames().empty() ? "-" + option->get_snames().front()
+                                                                  : "--" + option->get_lnames().front();
+            EXPECT_NE(refusal({command.name, flag, ""}).find("takes the path of a file"), std::string::npos)
+                << command.name << " " << flag;
+            n++;
+        }
+    }
+    EXPECT_GE(n, 10);
+    for (const char* flag : {"--json-schema", "--grammar", "--template", "--config"})
+        EXPECT_NE(refusal({"run", "m.gguf", flag, ""}).find(flag), std::string::npos) << flag;
+    EXPECT_NE(refusal({"serve", "m.gguf", "--modelfile="}).find("--modelfile"), std::string::npos);
+}
+
 size_t longest_line(const std::string& text) {
     size_t longest = 0;
     std::istringstream lines(text);

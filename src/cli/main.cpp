@@ -6,16 +6,20 @@
 #include <cerrno>
 #include <clocale>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <system_error>
 
+#include "base/bytes.h"
 #include "base/system_error.h"
 #include "cli/dispatch.h"
 #include "cli/standard_output.h"
 
 namespace {
+
+constexpr uint64_t k_least_stack = 512 * ft::k_kib;
 
 // A closed standard stream is filled, because a file opened later must not become it; writing to a stdout
 // that was closed still fails.
@@ -32,6 +36,16 @@ void raise_limit_on_files() {
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Texts of models and users are nested to a bound that takes less; below it a crash would be the answer.
+ft::Status check_stack() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= k_least_stack) return {};
+    return ft::Error{ft::Code::too_large,
+                     fmt::format("the limit on the stack is {} KiB, less than the {} KiB that are needed",
+                                 limit.rlim_cur / ft::k_kib, k_least_stack / ft::k_kib),
+                     "Raise it: `ulimit -s 8192` in the shell, or LimitSTACK of a service."};
 }
 
 // Independent of the caller's locale (texts are UTF-8, numbers have points) and of a closed pipe (a failed
@@ -59,6 +73,7 @@ int finish(const ft::Expected<int>& outcome) {
 
 int main(int argc, char** argv) {
     prepare_process();
+    if (const ft::Status enough = check_stack(); !enough) return report(enough.error());
     try {
         return finish(ft::cli::run_program({argv + std::min(argc, 1), argv + argc}));
     } catch (const std::bad_alloc&) {

@@ -176,8 +176,13 @@ class Limits(harness.Case):
     def test_small_stacks(self):
         for args in (("--version",), ("show", MODEL), ("run", DEMO, "-p", "hello", "--max-tokens", 2, "--temp", 0)):
             with self.subTest(command=args[0]):
-                rc, err = start(*args, preexec_fn=limit(resource.RLIMIT_STACK, 256 * 1024))
+                rc, err = start(*args, preexec_fn=limit(resource.RLIMIT_STACK, 512 * 1024))
                 self.assertEqual(rc, 0, err)
+                for kib in (64, 128, 256):
+                    rc, err = start(*args, preexec_fn=limit(resource.RLIMIT_STACK, kib * 1024))
+                    self.assertEqual(rc, 2, err)
+                    self.assertIn("the limit on the stack is %d KiB" % kib, err)
+                    self.assertIn("ulimit -s", err)
 
     @unittest.skipUnless(os.geteuid() == 0, "the limit counts all processes of an ordinary user")
     def test_threads_that_the_system_does_not_give(self):

@@ -21,31 +21,42 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t k_longest_line = 16 * k_mib;
+constexpr uint64_t k_longest_passed_over = uint64_t{1} << 30;  // what goes on after that has no end
 constexpr size_t k_block_bytes = 64 * k_kib;
 constexpr int k_deepest = 256;  // above what templates take (text/jinja/heap.h)
 
 // The lines of stdin, one after another; the last need not end in a newline.
 class StandardInput {
  public:
-    // False at the end. An error: the system cannot read, or a line has no end within the limit.
-    Expected<bool> next(std::string& line) {
+    enum class Got {
+        line,
+        too_long,  // a line over the limit, which was passed over
+        end,
+    };
+    // An error: the system cannot read, or a line has no end.
+    Expected<Got> next(std::string& line) {
         line.clear();
+        uint64_t length = 0;
         for (;;) {
             const auto begin = block_.begin() + static_cast<std::ptrdiff_t>(at_);
             const auto end = std::find(begin, block_.end(), '\n');
-            line.append(begin, end);
-            at_ = static_cast<size_t>(end - block_.begin());
-            if (line.size() > k_longest_line)
+            length += static_cast<uint64_t>(end - begin);
+            const bool too_long = length > k_longest_line;
+            if (!too_long) line.append(begin, end);
+            if (length > k_longest_passed_over)
                 return Error{Code::too_large,
-                             fmt::format("standard input: a line has more than {} MiB, the limit",
+                             fmt::format("standard input: a line does not end; {} MiB is the limit",
                                          k_longest_line / k_mib),
                              "Give one JSON object in each line."};
+            at_ = static_cast<size_t>(end - block_.begin());
             if (end != block_.end()) {
                 at_++;
-                return true;
+                return too_long ? Got::too_long : Got::line;
             }
             if (const Status s = fill(); !s) return s.error();
-            if (block_.empty()) return !line.empty();
+            if (!block_.empty()) continue;
+            if (too_long) return Got::too_long;
+            return line.empty() ? Got::end : Got::line;
         }
     }
 
@@ -87,7 +98,11 @@ Expected<ordered_json> parsed_line(const std::string& text) {
     }
 }
 
-Expected<ordered_json> answer_line(const std::string& text, const JsonAnswer& answer) {
+Expected<ordered_json> answer_line(StandardInput::Got got, const std::string& text,
+                                   const JsonAnswer& answer) {
+    if (got == StandardInput::Got::too_long)
+        return Error{Code::too_large,
+                     fmt::format("the line has more than {} MiB, the limit", k_longest_line / k_mib), ""};
     if (!is_shallow(text))
         return Error{Code::invalid, fmt::format("the line is nested deeper than {} levels", k_deepest), ""};
     try {
@@ -106,10 +121,10 @@ Expected<int> answer_lines(const JsonAnswer& answer) {
     StandardInput input;
     std::string text;
     for (int64_t n = 1;; ++n) {
-        const Expected<bool> more = input.next(text);
-        if (!more) return more.error();
-        if (!*more) break;
-        const Expected<ordered_json> result = answer_line(text, answer);
+        const Expected<StandardInput::Got> got = input.next(text);
+        if (!got) return got.error();
+        if (*got == StandardInput::Got::end) break;
+        const Expected<ordered_json> result = answer_line(*got, text, answer);
         const ordered_json line =
             result ? *result
                    : ordered_json{{"error", fmt::format("line {}: {}", n, result.error().sentence())}};

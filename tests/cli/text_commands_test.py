@@ -55,6 +55,13 @@ class TextCommands(harness.Case):
         got = self.detokenize({"ids": [1]}, {"ids": [5120]}, {"ids": [-1]}, {"ids": "1"}, {"ids": [2]})
         self.assertEqual(["error" in g for g in got], [False, True, True, True, False])
 
+    def test_a_line_over_the_limit_is_answered_in_its_place(self):
+        too_long = '{"text": "%s"}' % ("a" * (17 << 20))
+        got = self.tokenize({"text": "a"}, too_long, {"text": "a"}, too_long)
+        self.assertEqual([sorted(g) for g in got], [["ids"], ["error"], ["ids"], ["error"]])
+        self.assertEqual(got[1]["error"], "line 2: the line has more than 16 MiB, the limit.")
+        self.assertEqual(got[0], got[2])
+
     def test_a_long_text_is_quick(self):
         """1 MB, also of one letter; the time limit is generous, a quadratic tokenizer needs hours."""
         for text in ("a" * 2**20, "ab 12 " * 2**17, "专家" * 2**17):

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
+#include <system_error>
 #include <thread>
 
 #include "base/bytes.h"

@@ -44,17 +44,26 @@ TEST(Dispatch, UnknownCommandsAndFlagsBeforeACommand) {
     EXPECT_NE(refusal({"--frobnicate"}).find("unknown flag --frobnicate"), std::string::npos);
 }
 
+std::vector<std::string> words_and_empty(std::vector<std::string> words, const std::string& flag) {
+    words.insert(words.end(), {flag, ""});
+    return words;
+}
+
 // What a variable of the shell that is not set leaves must not be taken for a flag that was not given.
 TEST(Dispatch, NoFlagThatNamesAFileTakesAnEmptyText) {
     int n = 0;
     for (const Command& command : commands()) {
         const DefinedCommand defined = define_command(command);
+        std::vector<std::string> words = {command.name};
+        for (const CLI::Option* option : defined.app->get_options())
+            if (option->get_required()) words.emplace_back("x");
         for (const CLI::Option* option : defined.app->get_options()) {
             const std::string value = option_value(*option);
             if (value != "FILE" || option->get_positional()) continue;
             const std::string flag = option->get_lnames().empty() ? "-" + option->get_snames().front()
                                                                   : "--" + option->get_lnames().front();
-            EXPECT_NE(refusal({command.name, flag, ""}).find("takes the path of a file"), std::string::npos)
+            EXPECT_NE(refusal(words_and_empty(words, flag)).find("takes the path of a file"),
+                      std::string::npos)
                 << command.name << " " << flag;
             n++;
         }

@@ -179,8 +179,7 @@ Expected<int> with_model(const ModelFlags& flags,
     if (!settings) return settings.error();
     if (flags.settings.print_config) {
         fit_to_named_model(*settings);
-        write_out(settings_yaml(*settings));
-        return 0;
+        return print_settings(*settings);
     }
     const Expected<ModelChoice> choice = choice_of(flags, *settings, *sources);
     if (!choice) return choice.error();

@@ -2,7 +2,9 @@
 
 #include "cli/settings_flags.h"
 
+#include "base/utf8.h"
 #include "cli/standard_output.h"
+#include "config/keys.h"
 
 namespace ft::cli {
 
@@ -38,13 +40,36 @@ std::shared_ptr<SettingsFlags> add_store_flags(CLI::App& app) {
     return flags;
 }
 
+namespace {
+
+// A path is whatever names a file, but YAML is text: a path that is none would be read back as another.
+Status check_printable(const Settings& settings) {
+    for (const Key& key : keys()) {
+        const std::string name = dotted(key);
+        if (key.kind != Kind::path || !settings.has(name) || is_utf8(settings.text(name))) continue;
+        return Error{
+            Code::invalid,
+            fmt::format("--print-config: {} is a path that is no UTF-8, \"{}\"", name,
+                        printable(settings.text(name))),
+            "A configuration file cannot hold it: give it by a flag or --set each time, or rename the file."};
+    }
+    return {};
+}
+
+}  // namespace
+
+Expected<int> print_settings(const Settings& settings) {
+    if (const Status shown = check_printable(settings); !shown) return shown.error();
+    write_out(settings_yaml(settings));
+    return 0;
+}
+
 Expected<int> with_settings(const SettingsFlags& flags, const Sources& sources,
                             const std::function<Expected<int>(const Settings&)>& body) {
     const auto settings = load_settings(sources);
     if (!settings) return settings.error();
     if (!flags.print_config) return body(*settings);
-    write_out(settings_yaml(*settings));
-    return 0;
+    return print_settings(*settings);
 }
 
 }  // namespace ft::cli

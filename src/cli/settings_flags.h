@@ -28,6 +28,9 @@ struct SettingsFlags {
 void add_settings_flags(CLI::App& app, SettingsFlags& flags, const std::string& example);
 std::shared_ptr<SettingsFlags> add_store_flags(CLI::App& app);  // of the commands of the store
 
+// As --print-config shows them. An error names a path that is no UTF-8, which YAML cannot hold.
+Expected<int> print_settings(const Settings& settings);
+
 // Resolves the settings; --print-config prints them and ends with 0, anything else calls `body`.
 Expected<int> with_settings(const SettingsFlags& flags, const Sources& sources,
                             const std::function<Expected<int>(const Settings&)>& body);

@@ -78,6 +78,10 @@ class Usage(harness.Case):
             with self.subTest(place=place):
                 self.refused(run("run", DEMO, "-p", "x", *words, env=env), place + " takes", "UTF-8", "caf\\xe9")
 
+    def test_a_path_that_is_no_utf8_is_not_printed_as_another(self):
+        bad = "m\udcff\udcfe.gguf"  # the bytes FF FE
+        self.refused(run("run", bad, "--print-config"), "--print-config", "model.path", "UTF-8", "m\\xff\\xfe.gguf")
+
     def test_precedence_of_settings(self):
         config = self.write("precedence.yaml", "inference:\n  temperature: 0.25\n")
         variable = {"FREETOKEN_INFERENCE_TEMPERATURE": "0.75"}

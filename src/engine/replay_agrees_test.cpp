@@ -45,7 +45,7 @@ Both run_both(const std::string& policy, int n_prompt, double share) {
     for (const ReplayPolicy& row : replay_policies())
         if (row.name == policy) {
             both.replay = replayer.run(row, slots, how);
-            both.smaller = replayer.run(row, slots - std::clamp<int64_t>(slots / 4, 1, 64), how);
+            both.smaller = replayer.run(row, slots - std::clamp<int64_t>(slots / 4, 1, 128), how);
         }
     EXPECT_EQ(both.replay.uses, live.hits + live.misses);
     return both;

@@ -8,10 +8,12 @@ namespace ft {
 
 namespace {
 
-constexpr size_t k_most_passage = 64;
+constexpr size_t k_most_passage = 128;
 // Experts that an idle drive reads ahead at a time: few, because a needed read may come any moment; more in a
 // long step, where the next layer asks for most of its experts anyway.
-constexpr int k_guesses = 4, k_guesses_of_long_step = 48;
+constexpr int k_guesses = 4, k_guesses_of_long_step = 96;
+// Experts that a long step computes at once, while the places of those before are read into again.
+constexpr ptrdiff_t k_most_handed_out = 16;
 constexpr size_t k_guess_places = 16, k_guess_places_of_long_step = k_most_passage;
 constexpr int k_guesses_at_start = 8;  // the first needed read waits for these at most
 
@@ -357,9 +359,17 @@ void ExpertCache::read_over(const ReadDone& done) {
     }
 }
 
+// In a long step a few at a time, and first those in places of passage: what is read next waits for these
+// places, and what stays in its slot is computed while nothing else has come.
 void ExpertCache::hand_out(std::vector<Lease>& ready) {
-    for (int slot : arrived_) ready.emplace_back(*this, slot);
-    arrived_.clear();
+    const auto passes = [&](int slot) { return slots_state_[static_cast<size_t>(slot)].passing; };
+    auto end = arrived_.end();
+    if (is_long_ && std::ssize(arrived_) > k_most_handed_out) {
+        std::partition(arrived_.begin(), arrived_.end(), passes);
+        end = arrived_.begin() + k_most_handed_out;
+    }
+    for (auto slot = arrived_.begin(); slot != end; ++slot) ready.emplace_back(*this, *slot);
+    arrived_.erase(arrived_.begin(), end);
 }
 
 bool ExpertCache::next(std::vector<Lease>& ready) {

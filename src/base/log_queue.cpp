@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <ctime>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/signals_blocked.h"
 #include "base/thread_name.h"
 
 namespace ft {
@@ -63,18 +62,9 @@ std::string log_time(std::chrono::system_clock::time_point time) {
     return fmt::format("[{}.{:03}Z] ", std::string_view(text, n), all % 1000);
 }
 
-// Signals are for the program's other threads, some of which wait for them.
 LogQueue::LogQueue(int fd) : state_(std::make_shared<State>(fd)) {
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        std::thread([state = state_] { write_lines(state); }).detach();
-    } catch (const std::system_error&) {
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const SignalsBlocked blocked;
+    std::thread([state = state_] { write_lines(state); }).detach();
 }
 
 LogQueue::~LogQueue() {

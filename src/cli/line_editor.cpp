@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/signals_blocked.h"
 #include "base/utf8.h"
 #include "cli/history_file.h"
 #include "cli/interrupt.h"
@@ -27,33 +28,14 @@ constexpr wchar_t k_show_again = L'\x1f';  // Ctrl-_: the line is shown anew
 constexpr size_t k_longest_paste = size_t{1} << 20;
 constexpr std::string_view k_paste_end = "\x1b[201~";
 
-// While it lives the signals that end or renew a line wait.
-class SignalsWait {
- public:
-    SignalsWait() {
-        sigset_t signals;
-        sigemptyset(&signals);
-        for (const int number : {SIGINT, SIGCONT}) sigaddset(&signals, number);
-        ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
-    }
-    SignalsWait(const SignalsWait&) = delete;
-    SignalsWait& operator=(const SignalsWait&) = delete;
-    ~SignalsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-    const sigset_t& before() const { return before_; }
-
- private:
-    sigset_t before_;
-};
-
 // A byte of the terminal. False: its end, or Ctrl-C. A signal that comes after its flag was looked at ends
 // the wait all the same, because only the wait lets it in.
 bool read_byte(char& byte) {
-    const SignalsWait wait;
+    const SignalsBlocked blocked{SIGINT, SIGCONT};  // that end or renew a line
     for (;;) {
         if (interrupted().load() || TerminalGuard::was_continued()) return false;
         pollfd input{STDIN_FILENO, POLLIN, 0};
-        if (::ppoll(&input, 1, nullptr, &wait.before()) < 0) {
+        if (::ppoll(&input, 1, nullptr, &blocked.before()) < 0) {
             if (errno != EINTR) return false;
             continue;
         }

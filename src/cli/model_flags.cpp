@@ -12,7 +12,6 @@
 #include "cli/modelfile.h"
 #include "cli/plan_settings.h"
 #include "cli/serving_settings.h"
-#include "cli/standard_output.h"
 #include "config/profiles.h"
 #include "gguf/gguf.h"
 #include "gguf/summary.h"

@@ -1,9 +1,9 @@
 #include "tiers/idle_fill.h"
 
 #include <chrono>
-#include <csignal>
 #include <system_error>
 
+#include "base/signals_blocked.h"
 #include "base/thread_name.h"
 
 namespace ft {
@@ -15,17 +15,13 @@ constexpr std::chrono::milliseconds k_between_looks{1};
 
 }  // namespace
 
-// Signals are for the program's other threads, some of which wait for them.
 IdleFill::IdleFill(ExpertCache& cache) : cache_(cache) {
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     try {
         thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
         over_ = true;  // no thread: slots are filled as experts are asked for
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void IdleFill::run() {

@@ -55,6 +55,7 @@ nlohmann::ordered_json to_json(const Timings& t) {
                            {"hit_rate", rounded(t.experts->hit_rate(), 5)},
                            {"drive_bytes", t.experts->bytes_read},
                            {"drive_gb_per_second", rounded(t.experts->read_gb_per_second(), 3)},
+                           {"waited_gb_per_second", rounded(t.experts->waited_gb_per_second(), 3)},
                            {"wait_ms", rounded(t.experts->wait_seconds * 1e3, 3)}};
     if (t.forecast) json["forecast"] = forecast_json(t);
     return json;

@@ -40,7 +40,7 @@ void Ops::begin(std::span<const Slice> slices) {
     n_token_ = 0;
     for (const Slice& slice : slices_) n_token_ += slice.count;
     check(n_token_ > 0 && n_token_ <= max_token_, "a step of more tokens than its scratch was made for");
-    if (cache_ != nullptr) cache_->begin_step();
+    if (cache_ != nullptr) cache_->begin_step(n_token_);
     const int64_t n = n_token_;
     activity_ = Activity{.x = x_.view(n),
                          .h = h_.view(n),

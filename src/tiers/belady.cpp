@@ -41,18 +41,21 @@ class Belady final : public EvictionPolicy {
     void placed(int layer, int expert, int slot) override { residents_.place(layer, expert, slot); }
     void dropped(int slot) override { residents_.drop(slot); }
     int victim(int layer, FunctionRef<bool(int)> may_give_up) override {
-        const auto value = [&](int expert) {
-            return -static_cast<double>(next_use_[static_cast<size_t>(expert)]);
-        };
+        const auto value = [&](int expert) { return value_of(expert); };
         const auto from = [](int) { return true; };
         return residents_.least(layer, {value, from, may_give_up});
     }
-    bool admits(int layer, int expert, int victim, bool) const override {
+    bool admits(int layer, int expert, int victim) const override {
         return next_use_[index(layer, expert)] < next_use_[static_cast<size_t>(residents_.expert_at(victim))];
     }
+    int least_of(int layer) override {
+        return residents_.least_of(layer, [&](int expert) { return value_of(expert); });
+    }
+    int n_resident(int layer) const override { return residents_.count(layer); }
     uint32_t uses(int layer, int expert) const override { return uses_[index(layer, expert)]; }
 
  private:
+    double value_of(int expert) const { return -static_cast<double>(next_use_[static_cast<size_t>(expert)]); }
     size_t index(int layer, int expert) const { return static_cast<size_t>(layer * n_experts_ + expert); }
 
     const Visits& visits_;

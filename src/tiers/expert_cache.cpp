@@ -103,6 +103,8 @@ ExpertCache::ExpertCache(ExpertRecords records, Slots slots, std::unique_ptr<Rea
     for (int slot = slots_.count() - 1; slot >= 0; slot--)
         free_[static_cast<size_t>(slots_.class_of(slot))].push_back(slot);
     for (const auto& list : free_) n_of_class_.push_back(static_cast<int64_t>(list.size()));
+    layers_of_class_.resize(n_of_class_.size());
+    for (const ExpertLayer& layer : records_) layers_of_class_[static_cast<size_t>(layer.size_class)]++;
     for (const auto& list : free_)
         passage_limit_.push_back(std::clamp(list.size() / 4, size_t{1}, k_most_passage));
     reserve_lists();
@@ -129,8 +131,9 @@ void ExpertCache::make_policy(const CacheOptions& options, const PolicyRow& row)
     policy_ = row.make(shape, options.policy_options);
 }
 
-void ExpertCache::begin_step() {
-    clock_++;
+void ExpertCache::begin_step(int n_token) {
+    n_token_ = n_token;
+    before_step_ = clock_++;
     status_ = {};
 }
 
@@ -141,9 +144,7 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lea
     is_long_ = is_long_visit(ids.size(), records_[static_cast<size_t>(layer)].n_expert);
     guesses_.clear();
     absorb(false);
-    for (const int32_t expert : ids)
-        if (std::exchange(asked_[static_cast<size_t>(expert)], visit_) != visit_)
-            policy_->used(layer, expert, clock_);
+    use(ids);
     for (int e = records_[static_cast<size_t>(layer)].n_expert - 1; e >= 0; e--)
         if (asked_[static_cast<size_t>(e)] == visit_) ask_for(e);
     judge_guesses();
@@ -151,6 +152,16 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lea
     feed_guesses();
     ready.clear();
     hand_out(ready);
+}
+
+void ExpertCache::use(std::span<const int32_t> ids) {
+    if (is_long_) clock_ = before_step_ + n_token_;
+    for (size_t i = 0; i < ids.size(); i++) {
+        const bool is_first = std::exchange(asked_[static_cast<size_t>(ids[i])], visit_) != visit_;
+        const auto token = static_cast<int64_t>(i * static_cast<size_t>(n_token_) / ids.size());
+        if (is_long_) policy_->used(layer_, ids[i], before_step_ + 1 + token);
+        else if (is_first) policy_->used(layer_, ids[i], clock_);
+    }
 }
 
 // What is there or under way is pinned at once, so that nothing of the visit is given up before it was
@@ -186,12 +197,13 @@ void ExpertCache::judge_guesses() {
     if (!is_long_) worth_.visited(static_cast<int>(missing_.size()) + n_right);
 }
 
-// An expert in a place of passage was asked for again: it changes places with the policy's victim if that is
-// now worth less.
+// An expert in a place of passage was asked for, again or in a long step: it changes places with the policy's
+// victim if that is now worth less. No byte moves; a victim that is still to be computed is so from its place
+// of passage.
 void ExpertCache::admit_late(int number) {
-    const int victim = choose_victim();
+    const int victim = is_long_ ? policy_->least_of(layer_) : choose_victim(layer_);
     Slot& slot = slots_state_[static_cast<size_t>(number)];
-    if (victim < 0 || !policy_->admits(slot.layer, slot.expert, victim, is_long_)) return;
+    if (victim < 0 || !policy_->admits(slot.layer, slot.expert, victim)) return;
     auto& passage = passage_[static_cast<size_t>(slots_.class_of(number))];
     policy_->dropped(victim);
     slots_state_[static_cast<size_t>(victim)].passing = true;
@@ -210,68 +222,80 @@ void ExpertCache::grant() {
         slots_state_[static_cast<size_t>(slot)].pins = 1;
         waiting_++;
         missing_.pop_back();
+        if (is_long_ && slots_state_[static_cast<size_t>(slot)].passing) admit_late(slot);
     }
     streamer_.start();
 }
 
 // What this visit did not ask for goes first; what it has computed already may go as well.
-int ExpertCache::choose_victim() {
-    const int other = policy_->victim(layer_, [&](int slot) {
+int ExpertCache::choose_victim(int layer) {
+    const int other = policy_->victim(layer, [&](int slot) {
         return is_still(slot) && slots_state_[static_cast<size_t>(slot)].visit != visit_;
     });
-    return other >= 0 ? other : policy_->victim(layer_, [&](int slot) { return is_still(slot); });
+    return other >= 0 ? other : policy_->victim(layer, [&](int slot) { return is_still(slot); });
+}
+
+// A free slot; -1: none, or only such as a long step leaves to the layers that come.
+int ExpertCache::take_free(int layer) {
+    const auto c = static_cast<size_t>(records_[static_cast<size_t>(layer)].size_class);
+    if (free_[c].empty()) return -1;
+    if (is_long_) {
+        const auto kept = static_cast<int64_t>(parked_[c].size() + passage_limit_[c]);
+        const int64_t share = (n_of_class_[c] - kept + layers_of_class_[c] - 1) / layers_of_class_[c];
+        if (policy_->n_resident(layer) >= share) return -1;
+    }
+    const int slot = free_[c].back();
+    free_[c].pop_back();
+    return slot;
 }
 
 // An empty slot for an expert of the present layer; -1: none before something is given back.
 int ExpertCache::take_slot(int expert) {
-    const auto size_class = static_cast<size_t>(records_[static_cast<size_t>(layer_)].size_class);
-    if (!free_[size_class].empty()) {
-        const int slot = free_[size_class].back();
-        free_[size_class].pop_back();
-        return slot;
+    if (const int slot = take_free(layer_); slot >= 0) return slot;
+    if (!is_long_) {
+        const int victim = choose_victim(layer_);
+        if (victim >= 0 && policy_->admits(layer_, expert, victim)) {
+            policy_->dropped(victim);
+            empty(victim);
+            return victim;
+        }
     }
-    const int victim = choose_victim();
-    if (victim >= 0 && policy_->admits(layer_, expert, victim, is_long_)) {
-        policy_->dropped(victim);
-        empty(victim);
-        return victim;
-    }
+    const int size_class = records_[static_cast<size_t>(layer_)].size_class;
     for (const bool of_this_visit : {false, true})
-        if (const int slot = take_passage(static_cast<int>(size_class), of_this_visit, -1); slot >= 0)
-            return slot;
-    if (victim < 0 || passage_[size_class].size() >= passage_limit_[size_class]) return -1;
-    make_passage(victim);
-    return victim;
+        if (const int slot = take_passage(size_class, of_this_visit, -1); slot >= 0) return slot;
+    return add_passage(layer_, k_most_passage);
 }
 
-// A resident's slot becomes a place of passage.
-void ExpertCache::make_passage(int slot) {
-    policy_->dropped(slot);
-    empty(slot);
+// One more place of passage for the layer's class: a free slot, or that of the least valuable resident. -1:
+// there are as many as may be, or all slots are in use.
+int ExpertCache::add_passage(int layer, size_t most) {
+    const auto c = static_cast<size_t>(records_[static_cast<size_t>(layer)].size_class);
+    if (passage_[c].size() >= std::min(most, passage_limit_[c])) return -1;
+    int slot = -1;
+    if (!free_[c].empty()) {
+        slot = free_[c].back();
+        free_[c].pop_back();
+    } else if (slot = choose_victim(layer); slot >= 0) {
+        policy_->dropped(slot);
+        empty(slot);
+    } else {
+        return -1;
+    }
     slots_state_[static_cast<size_t>(slot)].passing = true;
-    passage_[static_cast<size_t>(slots_.class_of(slot))].push_back(slot);
+    passage_[c].push_back(slot);
+    return slot;
 }
 
 // A slot for an expert that nobody asked for yet: a free one, or a place of passage. The first few guesses
 // make those of the least valuable residents; later ones change places with each other.
 int ExpertCache::take_guess_slot(int layer, bool for_next_layer) {
-    const auto size_class = static_cast<size_t>(records_[static_cast<size_t>(layer)].size_class);
-    if (!free_[size_class].empty()) {
-        const int slot = free_[size_class].back();
-        free_[size_class].pop_back();
-        return slot;
-    }
-    if (!for_next_layer) return -1;
+    if (const int slot = take_free(layer); slot >= 0 || !for_next_layer) return slot;
     const size_t places = is_long_ ? k_guess_places_of_long_step : k_guess_places;
-    if (passage_[size_class].size() < std::min(places, passage_limit_[size_class])) {
-        const int victim = policy_->victim(layer, [&](int slot) { return is_still(slot); });
-        if (victim < 0) return -1;
-        make_passage(victim);
-        return victim;
-    }
-    const int slot = take_passage(static_cast<int>(size_class), false, layer);
+    if (const int slot = add_passage(layer, places); slot >= 0) return slot;
+    const int size_class = records_[static_cast<size_t>(layer)].size_class;
+    const int slot = take_passage(size_class, false, layer);
     // what a long step has computed is not worth more than what it asks for next
-    return slot < 0 && is_long_ ? take_passage(static_cast<int>(size_class), true, layer) : slot;
+    return slot < 0 && is_long_ ? take_passage(size_class, true, layer) : slot;
 }
 
 // A place of passage that is not in use, and holds nothing of the visit or of the layer that are given.
@@ -452,7 +476,12 @@ void ExpertCache::start_guesses(int most) {
 }
 
 CacheStats ExpertCache::stats() const {
-    return {hits_, misses_, streamer_.bytes_read(), streamer_.read_seconds(), streamer_.wait_seconds()};
+    return {hits_,
+            misses_,
+            streamer_.bytes_read(),
+            streamer_.read_seconds(),
+            streamer_.wait_seconds(),
+            streamer_.bytes_waited_for()};
 }
 
 std::vector<uint32_t> ExpertCache::uses() const {

@@ -73,13 +73,12 @@ class ExpertCache {
                                                          std::span<const int64_t> slots_of_class,
                                                          const CacheOptions& options);
 
-    // Moves the policy's clock by one, whatever the length of the step, and forgets an error of the step
-    // before.
-    void begin_step();
+    // Moves the policy's clock by one, in a long step by its tokens, and forgets an error of the step before.
+    void begin_step(int n_token = 1);
 
     // Visit of a layer. ids: what the router chose for the tokens of the step, all in a row. The policy sees
-    // each expert once. `ready` gets the experts that are there now, each once; the reads of all others are
-    // on their way.
+    // each expert once, in a long step each choice. `ready` gets the experts that are there now, each once;
+    // the reads of all others are on their way.
     void begin(int layer, std::span<const int32_t> ids, std::vector<Lease>& ready);
     // Gives back the leases in `ready` and replaces them by those of experts that came meanwhile; waits for
     // one where there is none. False: all experts of the visit were handed out, or status() is an error.
@@ -136,14 +135,16 @@ class ExpertCache {
                         static_cast<size_t>(expert)];
     }
     bool is_still(int slot) const { return slots_state_[slot].pins == 0 && slots_state_[slot].open == 0; }
+    void use(std::span<const int32_t> ids);
     void ask_for(int expert);
     void judge_guesses();
     void admit_late(int slot);
     void grant();
     int take_slot(int expert);
-    int choose_victim();
+    int choose_victim(int layer);
+    int take_free(int layer);
     int take_passage(int size_class, bool of_this_visit, int but_layer);
-    void make_passage(int slot);
+    int add_passage(int layer, size_t most);
     int take_guess_slot(int layer, bool for_next_layer);
     int slot_to_park(size_t size_class);
     void empty(int slot);
@@ -171,14 +172,16 @@ class ExpertCache {
     std::vector<std::vector<int>> passage_;  // [class], a few; the next to be given up first
     std::vector<size_t> passage_limit_;      // [class]
     std::vector<std::vector<int>> parked_;   // [class] slots without memory
-    std::vector<int64_t> n_of_class_, least_of_class_;
+    std::vector<int64_t> n_of_class_, least_of_class_, layers_of_class_;
     Fifo<std::pair<int, int>> guesses_;  // for the next layer
     Fifo<std::pair<int, int>> warm_;     // for free slots
     int open_guesses_ = 0;
     std::vector<std::pair<int, int>> guessed_;  // for the next layer, under way or read
     GuessWorth worth_;
 
-    int64_t clock_ = 0;  // steps
+    int64_t clock_ = 0;  // the policy's, after the present step
+    int64_t before_step_ = 0;
+    int n_token_ = 1;
 
     // the present visit
     int layer_ = 0;

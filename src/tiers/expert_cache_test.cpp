@@ -34,12 +34,14 @@ class PatternFile final : public File {
     uint64_t size() const override { return size_; }
     Status read_at(uint64_t offset, std::span<std::byte> to) const override {
         n_read++;
+        if (delay.count() > 0) std::this_thread::sleep_for(delay);
         if (offset + to.size() > bad_from)
             return Error{Code::io, fmt::format("pattern.gguf: cannot read at byte {}", offset), ""};
         for (size_t i = 0; i < to.size(); i++) to[i] = byte_at(offset + i);
         return {};
     }
     mutable std::atomic<int> n_read{0};
+    std::chrono::milliseconds delay{0};  // of every read
     std::atomic<uint64_t> bad_from{UINT64_MAX};
 
  private:
@@ -72,7 +74,7 @@ class ExpertCacheTest : public ::testing::Test {
     void long_step() {
         std::vector<int32_t> ids;
         for (int i = 0; i < 2 * k_experts; i++) ids.push_back(i % k_experts);
-        cache_->begin_step();
+        cache_->begin_step(2);
         for (int layer = 0; layer < k_layers; layer++) EXPECT_EQ(visit(layer, ids).size(), size_t{k_experts});
     }
     std::vector<std::pair<int, int>> all_by_turns() const {
@@ -288,6 +290,53 @@ TEST_F(ExpertCacheTest, LongStepsOneAfterTheOtherFindWhatIsThere) {
     }
 }
 
+TEST_F(ExpertCacheTest, ALongStepLeavesFreeSlotsToTheLayersThatCome) {
+    make(24);  // six of them for passage: six for each layer
+    long_step();
+    std::vector<int32_t> ids;
+    for (int i = 0; i < 2 * k_experts; i++) ids.push_back(i % k_experts);
+    cache_->begin_step(2);
+    for (int layer = 0; layer < k_layers; layer++) {
+        const uint64_t before = cache_->stats().hits;
+        EXPECT_EQ(visit(layer, ids).size(), size_t{k_experts});
+        EXPECT_GE(cache_->stats().hits - before, 6u) << layer;
+    }
+}
+
+TEST_F(ExpertCacheTest, AfterALongStepThatStaysWhichItsLastTokensAskedForMost) {
+    make(12);  // three of them for passage: three for each layer
+    std::vector<int32_t> ids;
+    for (int expert = 0; expert < k_experts; expert++) ids.push_back(expert);  // eight tokens
+    for (int token = 0; token < 8; token++) ids.insert(ids.end(), {5, 9});
+    cache_->begin_step(16);
+    for (int layer = 0; layer < k_layers; layer++) EXPECT_EQ(visit(layer, ids).size(), size_t{k_experts});
+    const uint64_t before = cache_->stats().hits;
+    cache_->begin_step();
+    for (int layer = 0; layer < k_layers; layer++) visit(layer, {5, 9});
+    EXPECT_EQ(cache_->stats().hits - before, 2u * k_layers);
+}
+
+TEST_F(ExpertCacheTest, WhatIsWaitedForCountsAsReadMeanwhile) {
+    file_.delay = std::chrono::milliseconds(30);
+    make(4);
+    cache_->begin_step();
+    visit(0, {3, 7});
+    const CacheStats stats = cache_->stats();
+    EXPECT_GT(stats.wait_seconds, 0.01);
+    EXPECT_LE(stats.bytes_waited_for, static_cast<double>(stats.bytes_read));
+    EXPECT_GT(stats.bytes_waited_for, 0.2 * static_cast<double>(stats.bytes_read));
+    EXPECT_GT(stats.waited_gb_per_second(), 0.0);
+    const CacheStats twice = (stats - CacheStats{}) += stats;
+    EXPECT_DOUBLE_EQ(twice.waited_gb_per_second(), stats.waited_gb_per_second());
+    // What came while nobody waited does not count.
+    std::vector<Lease> ready;
+    cache_->begin(1, std::vector<int32_t>{1}, ready);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    while (cache_->next(ready)) {
+    }
+    EXPECT_LE(cache_->stats().bytes_waited_for, 0.9 * static_cast<double>(cache_->stats().bytes_read));
+}
+
 TEST_F(ExpertCacheTest, SlotsThatWereFilledWhileNothingWasAskedServeTheFirstLongStep) {
     constexpr int k_slots = 24;
     make(k_slots);
@@ -396,12 +445,20 @@ TEST_F(ExpertCacheTest, WhatIsUsedMostStaysWhenMemoryIsGivenBack) {
     EXPECT_FALSE(cache_->next(ready));
 }
 
-TEST_F(ExpertCacheTest, ThePolicySeesAnExpertOnceInAStepHoweverManyTokensAskForIt) {
+TEST_F(ExpertCacheTest, ThePolicySeesAnExpertOnceInAStepOfFewTokensAndEachChoiceOfALongOne) {
     make(16);
-    cache_->begin_step();
+    const auto first_uses = [&] {
+        const std::vector<uint32_t> uses = cache_->uses();
+        return std::vector<uint32_t>(uses.begin(), uses.begin() + 5);
+    };
+    cache_->begin_step(3);
     visit(0, {3, 1, 3, 2, 3, 1});
-    const std::vector<uint32_t> uses = cache_->uses();
-    EXPECT_THAT(std::vector<uint32_t>(uses.begin(), uses.begin() + 5), ::testing::ElementsAre(0, 1, 1, 1, 0));
+    EXPECT_THAT(first_uses(), ::testing::ElementsAre(0, 1, 1, 1, 0));
+    std::vector<int32_t> ids(2 * k_experts, 4);
+    ids[0] = 0, ids[1] = 3;
+    cache_->begin_step(k_experts);
+    visit(0, ids);
+    EXPECT_THAT(first_uses(), ::testing::ElementsAre(1, 1, 1, 2, 2 * k_experts - 2));
 }
 
 TEST_F(ExpertCacheTest, AnUnknownPolicyIsRefusedByName) {

@@ -18,9 +18,6 @@ struct History {
     uint32_t uses = 0;   // the profile's included
     int64_t time = 0;    // of the last use
     uint64_t order = 0;  // of the last use among all uses; 0: never used
-    // As they were before the last use: the very numbers, so that equal histories stay equal.
-    double heat_before = 0;
-    int64_t time_before = 0;
 };
 
 struct Rule {
@@ -50,8 +47,6 @@ class HistoryPolicy final : public EvictionPolicy {
         }
         if (static_cast<double>(now_ - origin_) > k_rescale_after * half_life_) rescale();
         History& h = history_[index(layer, expert)];
-        h.heat_before = h.heat;
-        h.time_before = h.time;
         h.heat += std::exp2(static_cast<double>(time - origin_) / half_life_);
         if (h.uses < std::numeric_limits<uint32_t>::max()) ++h.uses;
         h.time = time;
@@ -71,14 +66,19 @@ class HistoryPolicy final : public EvictionPolicy {
         return residents_.least(layer, {value, any, may_give_up});
     }
 
-    bool admits(int layer, int expert, int victim, bool long_step) const override {
+    int least_of(int layer) override {
+        return residents_.least_of(layer, [&](int expert) { return value_of(static_cast<size_t>(expert)); });
+    }
+
+    bool admits(int layer, int expert, int victim) const override {
         if (!may_lose(residents_.expert_at(victim) / n_experts_, layer)) return false;
         if (!guarded_) return true;
         const double here = value_of(static_cast<size_t>(residents_.expert_at(victim)));
-        const History& history = history_[index(layer, expert)];
-        const double candidate = rule_.value(long_step ? before_last_use(history) : history, now_);
-        return rule_.newcomer_wins && !long_step ? candidate >= here : candidate > here;
+        const double candidate = value_of(index(layer, expert));
+        return rule_.newcomer_wins ? candidate >= here : candidate > here;
     }
+
+    int n_resident(int layer) const override { return residents_.count(layer); }
 
     uint32_t uses(int layer, int expert) const override { return history_[index(layer, expert)].uses; }
 
@@ -94,17 +94,10 @@ class HistoryPolicy final : public EvictionPolicy {
         return !rule_.has_floor || il == layer || residents_.count(il) > residents_.equal_share(il);
     }
 
-    static History before_last_use(History h) {
-        h.heat = h.heat_before;
-        h.time = h.time_before;
-        h.uses--;
-        return h;
-    }
-
     // Moves the origin to now, which keeps every order.
     void rescale() {
         const double shrink = std::exp2(-static_cast<double>(now_ - origin_) / half_life_);
-        for (History& h : history_) h.heat *= shrink, h.heat_before *= shrink;
+        for (History& h : history_) h.heat *= shrink;
         origin_ = now_;
         residents_.touch_all();
     }

@@ -2,16 +2,21 @@
 // cache that holds bytes (tiers/expert_cache.h) and for the replay of recorded routes (tiers/replay.h).
 //
 // Layers are numbered 0 .. n_layers-1 over the mixture layers alone. An expert of a layer fits any slot of
-// that layer's size class; a victim is always of the class that is needed. Time is counted in steps: a
-// generated token (of any number of sequences at once) is one, a chunk of a prompt is one.
+// that layer's size class; a victim is always of the class that is needed. Time is counted in steps of
+// generated tokens: one token (of any number of sequences at once) is one unit. A long step, a chunk of a
+// prompt that asks for most experts of every layer, takes a unit for each of its tokens, so that what is
+// known of an expert afterwards is what it would be had the tokens come one by one.
 //
 // One visit of a layer by a step, in this order:
-//   1. used()     once for every distinct expert that any token of the step chose, resident or not
+//   1. used()     once for every distinct expert that any token of the step chose, resident or not; in a
+//                 long step for every choice, at its token's time
 //   2. for each expert that is missing and for which no slot is free:
 //      victim()   the slot to give up; then admits(): whether to do it. When not, the bytes are read to a
 //      place
 //                 of passage, or computed where they lie, and forgotten.
 //      dropped()  for the victim, placed() for the expert
+// In a long step the victim is least_of() the layer itself: the other layers' turn in this step is still to
+// come, or their experts were valued when it came.
 // A slot with leases, and one that holds an expert of the current visit, is kept from victim() by
 // `may_give_up`. A cache that must read a missed expert into a slot anyway may leave admits() out: the guard
 // then saves nothing.
@@ -48,7 +53,8 @@ class EvictionPolicy {
  public:
     virtual ~EvictionPolicy() = default;
 
-    // A step at `time`, which never falls, uses the expert.
+    // A token at `time` uses the expert. Times of a step start again for each layer, and those of a later
+    // step are later.
     virtual void used(int layer, int expert, int64_t time) = 0;
     // The expert lies in the slot from now on; the slot was empty.
     virtual void placed(int layer, int expert, int slot) = 0;
@@ -56,11 +62,12 @@ class EvictionPolicy {
     virtual void dropped(int slot) = 0;
     // The slot to give up for an expert of `layer`; -1 where no resident expert of its class may be given up.
     virtual int victim(int layer, FunctionRef<bool(int slot)> may_give_up) = 0;
-    // Whether the expert, used() just now, should take the place of the victim that victim() just named.
-    // In a long step, which asks for most experts of every layer, what is compared is their worth before it,
-    // and at equal worth the victim stays: a later layer of this very step will likely ask for it, and nobody
-    // for the expert before the next step.
-    virtual bool admits(int layer, int expert, int victim, bool long_step) const = 0;
+    // The slot of the layer's least valuable resident; -1: it has none.
+    virtual int least_of(int layer) = 0;
+    // Whether the expert, used() just now, should take the place of the victim that victim() or least_of()
+    // just named.
+    virtual bool admits(int layer, int expert, int victim) const = 0;
+    virtual int n_resident(int layer) const = 0;
     // Uses of an expert so far, the profile's included: what a next run warms up with.
     virtual uint32_t uses(int layer, int expert) const = 0;
 };

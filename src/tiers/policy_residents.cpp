@@ -70,6 +70,21 @@ Residents::Found Residents::scan(int layer, const Search& search, bool all) cons
     return found;
 }
 
+const Residents::Layer& Residents::with_least_known(int layer, const Search& search) {
+    Layer& l = layers_[static_cast<size_t>(layer)];
+    if (l.least == k_unknown) {
+        const Found found = scan(layer, search, true);
+        l.least = found.slot;
+        l.least_value = found.value;
+    }
+    return l;
+}
+
+int Residents::least_of(int layer, FunctionRef<double(int expert)> value) {
+    const auto any = [](int) { return true; };
+    return with_least_known(layer, {value, any, any}).least;
+}
+
 int Residents::least(int layer, const Search& search) {
     const int n_layers = static_cast<int>(layers_.size());
     const int wanted = layers_[static_cast<size_t>(layer)].size_class;
@@ -77,13 +92,9 @@ int Residents::least(int layer, const Search& search) {
     // From the layer that is visited now (whose turn comes last) backwards to the one that is next.
     for (int back = 0; back < n_layers; ++back) {
         const int il = (layer - back + n_layers) % n_layers;
-        Layer& l = layers_[static_cast<size_t>(il)];
-        if (l.size_class != wanted || l.n == 0 || !search.from(il)) continue;
-        if (l.least == k_unknown) {
-            const Found found = scan(il, search, true);
-            l.least = found.slot;
-            l.least_value = found.value;
-        }
+        if (layers_[static_cast<size_t>(il)].size_class != wanted || count(il) == 0 || !search.from(il))
+            continue;
+        const Layer& l = with_least_known(il, search);
         if (best.slot != k_none && !(l.least_value < best.value)) continue;
         Found found{l.least, l.least_value};
         if (!search.may_give_up(l.least)) found = scan(il, search, false);

@@ -32,6 +32,8 @@ class Residents {
     // The slot of the class of `layer` whose expert has the least value, ties to the layer whose next visit
     // is farthest (layers are visited in order, `layer` is visited now). -1: none.
     int least(int layer, const Search& search);
+    // The same among the residents of the layer itself, each of which may go.
+    int least_of(int layer, FunctionRef<double(int expert)> value);
 
  private:
     static constexpr int k_unknown = -2, k_none = -1;
@@ -46,6 +48,7 @@ class Residents {
         double value;
     };
     Found scan(int layer, const Search& search, bool all) const;
+    const Layer& with_least_known(int layer, const Search& search);
 
     int n_experts_;
     std::vector<Layer> layers_;

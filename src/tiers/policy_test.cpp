@@ -68,24 +68,42 @@ TEST(Policy, TheGuardKeepsACheckedExpertOutAndCanBeSwitchedOff) {
         const auto policy = make("lfu", shape, {.half_life = 16, .guard = guard});
         policy->used(0, 0, 0), policy->used(0, 0, 1), policy->placed(0, 0, 0);
         policy->used(0, 1, 2);
-        EXPECT_EQ(policy->admits(0, 1, 0, false), !guard);
+        EXPECT_EQ(policy->admits(0, 1, 0), !guard);
         policy->used(0, 1, 3);
-        EXPECT_TRUE(policy->admits(0, 1, 0, false));
+        EXPECT_TRUE(policy->admits(0, 1, 0));
     }
 }
 
-TEST(Policy, InALongStepTheUseOfNowDoesNotCountAndEqualsStay) {
-    for (const char* name : {"lfu", "lfru", "static"}) {
-        const auto policy = make(name, {.n_layers = 2, .n_experts = 2, .n_slots = 1});
-        policy->placed(1, 0, 0);  // nobody asked for it yet
-        policy->used(0, 1, 1);
-        EXPECT_TRUE(policy->admits(0, 1, 0, false)) << name;
-        EXPECT_FALSE(policy->admits(0, 1, 0, true)) << name;
-        policy->used(1, 0, 1);
-        policy->used(0, 1, 2);
-        EXPECT_FALSE(policy->admits(0, 1, 0, true)) << name << ": both were used once before";
-        for (int64_t time = 3; time < 6; ++time) policy->used(0, 1, time);
-        EXPECT_TRUE(policy->admits(0, 1, 0, true)) << name << ": used more often before";
+TEST(Policy, TokensOfALongStepCountAsIfTheyHadComeOneByOne) {
+    const PolicyShape shape{.n_layers = 2, .n_experts = 3, .n_slots = 4};
+    const auto together = make("lfu", shape), one_by_one = make("lfu", shape);
+    const std::vector<std::vector<int>> tokens{{0, 1}, {1, 2}, {2, 0}, {2, 1}};
+    for (int layer = 0; layer < 2; ++layer)
+        for (size_t t = 0; t < tokens.size(); ++t)
+            for (int expert : tokens[t]) together->used(layer, expert, static_cast<int64_t>(t));
+    for (size_t t = 0; t < tokens.size(); ++t)
+        for (int layer = 0; layer < 2; ++layer)
+            for (int expert : tokens[t]) one_by_one->used(layer, expert, static_cast<int64_t>(t));
+    for (auto* policy : {together.get(), one_by_one.get()}) {
+        for (int layer = 0; layer < 2; ++layer)
+            for (int expert = 0; expert < 2; ++expert) policy->placed(layer, expert, 2 * layer + expert);
+        EXPECT_EQ(policy->least_of(1), 2) << "expert 0 was used least lately";
+        EXPECT_TRUE(policy->admits(1, 2, 2));
+        EXPECT_TRUE(policy->admits(1, 2, 3));
+    }
+}
+
+TEST(Policy, ALayerNamesItsOwnLeastWhateverTheOthersHave) {
+    for (const PolicyRow& row : policies()) {
+        const auto policy = make(row.name, {.n_layers = 3, .n_experts = 2, .n_slots = 4});
+        policy->used(1, 0, 5), policy->used(1, 1, 6), policy->used(1, 1, 7);
+        policy->placed(0, 0, 0), policy->placed(1, 0, 1), policy->placed(1, 1, 2);
+        EXPECT_EQ(policy->least_of(1), 1) << row.name;
+        EXPECT_EQ(policy->n_resident(1), 2) << row.name;
+        policy->dropped(1);
+        EXPECT_EQ(policy->least_of(1), 2) << row.name;
+        EXPECT_EQ(policy->least_of(2), -1) << row.name;
+        EXPECT_EQ(policy->n_resident(2), 0) << row.name;
     }
 }
 

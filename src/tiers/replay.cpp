@@ -23,9 +23,13 @@ class SlotTable {
             std::reverse(empty_.back().begin(), empty_.back().end());
         }
         expert_of_.resize(static_cast<size_t>(n_slots_));
-        for (const int c : classes.of_layer) empty_of_layer_.push_back(&empty_[static_cast<size_t>(c)]);
+        for (const int c : classes.of_layer) {
+            empty_of_layer_.push_back(&empty_[static_cast<size_t>(c)]);
+            share_of_layer_.push_back(slots[static_cast<size_t>(c)] / classes.layers[static_cast<size_t>(c)]);
+        }
     }
     int n_slots() const { return n_slots_; }
+    int64_t equal_share(int layer) const { return share_of_layer_[static_cast<size_t>(layer)]; }
     int find(int layer, int expert) const { return slot_of_[index(layer, expert)]; }
     int take_empty(int layer) {  // -1: none
         std::vector<int>& empty = *empty_of_layer_[static_cast<size_t>(layer)];
@@ -48,29 +52,34 @@ class SlotTable {
     std::vector<size_t> expert_of_;
     std::vector<std::vector<int>> empty_;  // of each class
     std::vector<std::vector<int>*> empty_of_layer_;
+    std::vector<int64_t> share_of_layer_;
 };
 
 class Cache {
  public:
-    Cache(SlotTable& slots, EvictionPolicy& policy, bool protect_visit)
+    Cache(SlotTable& slots, EvictionPolicy& policy, bool knows_future)
         : slots_(slots),
           policy_(policy),
-          protect_visit_(protect_visit),
+          knows_future_(knows_future),
           visit_of_slot_(static_cast<size_t>(slots.n_slots()), -1) {}
 
     // Hits and insertions are added to counts. `time` is what the policy is told. Returns how many were
     // missed.
-    size_t visit(const Visits::Visit& v, std::span<const uint16_t> chosen, int64_t time,
-                 ReplayCounts& counts) {
+    size_t visit(const Visits& all, const Visits::Visit& v, int64_t time, ReplayCounts& counts) {
         ++visit_;
         missing_.clear();
+        const std::span<const uint16_t> chosen = all.chosen(v);
+        const bool is_long = v.long_step && !knows_future_;
+        if (is_long)
+            for (const Visits::Use& use : all.uses_before(v)) policy_.used(v.layer, use.expert, use.time);
+        else
+            for (const int expert : chosen) policy_.used(v.layer, expert, time);
         for (const int expert : chosen) {
-            policy_.used(v.layer, expert, time);
             const int slot = slots_.find(v.layer, expert);
             if (slot < 0) missing_.push_back(expert);
             else visit_of_slot_[static_cast<size_t>(slot)] = visit_;
         }
-        for (const int expert : missing_) counts.insertions += insert(v.layer, expert, v.long_step);
+        for (const int expert : missing_) counts.insertions += insert(v.layer, expert, is_long);
         counts.uses += chosen.size();
         counts.hits += chosen.size() - missing_.size();
         return missing_.size();
@@ -78,13 +87,14 @@ class Cache {
 
  private:
     bool insert(int layer, int expert, bool long_step) {
-        int slot = slots_.take_empty(layer);
+        const bool takes_empty = !long_step || policy_.n_resident(layer) < slots_.equal_share(layer);
+        int slot = takes_empty ? slots_.take_empty(layer) : -1;
         if (slot < 0) {
             const auto may_give_up = [&](int s) {
-                return !protect_visit_ || visit_of_slot_[static_cast<size_t>(s)] != visit_;
+                return knows_future_ || visit_of_slot_[static_cast<size_t>(s)] != visit_;
             };
-            slot = policy_.victim(layer, may_give_up);
-            if (slot < 0 || !policy_.admits(layer, expert, slot, long_step)) return false;
+            slot = long_step ? policy_.least_of(layer) : policy_.victim(layer, may_give_up);
+            if (slot < 0 || !policy_.admits(layer, expert, slot)) return false;
             policy_.dropped(slot);
             slots_.drop(slot);
         }
@@ -96,14 +106,18 @@ class Cache {
 
     SlotTable& slots_;
     EvictionPolicy& policy_;
-    bool protect_visit_;
+    bool knows_future_;
     int64_t visit_ = -1;
     std::vector<int64_t> visit_of_slot_;  // the last visit that used it
     std::vector<int> missing_;
 };
 
-// The rows [begin, end) as one step: each distinct expert of a layer is a visit of its own.
-void append_union(const Trace& trace, size_t begin, size_t end, int64_t step, Visits& to) {
+// The rows [begin, end) as one step after the time `before`: each distinct expert of a layer is a visit of
+// its own. Returns the policy's time after it.
+int64_t append_union(const Trace& trace, size_t begin, size_t end, int64_t before, Visits& to) {
+    const int64_t first_token = trace.rows[begin].token,
+                  n_token = trace.rows[end - 1].token - first_token + 1;
+    int64_t after = before + 1;
     std::vector<char> seen(static_cast<size_t>(trace.n_experts));
     std::vector<std::vector<size_t>> rows_of_layer(static_cast<size_t>(trace.n_layers));
     for (size_t r = begin; r < end; ++r) rows_of_layer[static_cast<size_t>(trace.rows[r].layer)].push_back(r);
@@ -112,13 +126,22 @@ void append_union(const Trace& trace, size_t begin, size_t end, int64_t step, Vi
         size_t n_choices = 0;
         for (const size_t r : rows) n_choices += trace.rows[r].n_experts;
         const bool long_step = is_long_visit(n_choices, trace.n_experts);
+        if (long_step) after = before + n_token;
+        uint64_t uses_from = to.uses.size();
+        if (long_step)
+            for (const size_t r : rows)
+                for (const uint16_t expert : trace.chosen(trace.rows[r]))
+                    to.uses.push_back({expert, before + 1 + trace.rows[r].token - first_token});
         for (const size_t r : rows)
             for (const uint16_t expert : trace.chosen(trace.rows[r])) {
                 if (std::exchange(seen[expert], 1)) continue;
-                to.visits.push_back({trace.rows[r].layer, 1, step, to.experts.size(), false, long_step});
+                to.visits.push_back({trace.rows[r].layer, 1, before + 1, to.experts.size(), false, long_step,
+                                     uses_from, to.uses.size() - uses_from});
                 to.experts.push_back(expert);
+                uses_from = to.uses.size();
             }
     }
+    return after;
 }
 
 }  // namespace
@@ -169,19 +192,19 @@ std::vector<ReplayPolicy> replay_policies() {
 Visits visits_of(const Trace& trace, int64_t chunk) {
     Visits all;
     size_t begin = 0;
-    int64_t step = 0;
+    int64_t time = -1;  // the first step's is 0
     // Each chunk of the prompt, layer by layer; an expert once, where the first token asks for it.
     while (begin < trace.rows.size() && trace.rows[begin].token < trace.n_prompt) {
         const int64_t border = std::min((trace.rows[begin].token / chunk + 1) * chunk, trace.n_prompt);
         size_t end = begin;
         while (end < trace.rows.size() && trace.rows[end].token < border) ++end;
-        append_union(trace, begin, end, step++, all);
+        time = append_union(trace, begin, end, time, all);
         begin = end;
     }
     for (; begin < trace.rows.size(); ++begin) {
         const Trace::Row& row = trace.rows[begin];
-        all.visits.push_back(
-            {row.layer, row.n_experts, step + row.token - trace.n_prompt, all.experts.size(), true, false});
+        all.visits.push_back({row.layer, row.n_experts, time + 1 + row.token - trace.n_prompt,
+                              all.experts.size(), true, false, 0, 0});
         const auto chosen = trace.chosen(row);
         all.experts.insert(all.experts.end(), chosen.begin(), chosen.end());
     }
@@ -198,12 +221,12 @@ ReplayCounts Replayer::run(const ReplayPolicy& policy, int64_t slots, const Poli
                             .n_slots = table.n_slots(),
                             .class_of_layer = classes_.of_layer};
     const auto object = policy.row ? policy.row->make(shape, options) : make_belady(shape, visits_);
-    Cache cache(table, *object, policy.row != nullptr);
+    Cache cache(table, *object, policy.row == nullptr);
     ReplayCounts prompt, answer;
     for (size_t i = 0; i < visits_.visits.size(); ++i) {
         const Visits::Visit& v = visits_.visits[i];
         const int64_t time = policy.row ? v.step : static_cast<int64_t>(i);
-        const size_t missed = cache.visit(v, visits_.chosen(v), time, v.counted ? answer : prompt);
+        const size_t missed = cache.visit(visits_, v, time, v.counted ? answer : prompt);
         if (v.counted && !trace_.expert_bytes.empty())
             answer.missed_bytes += missed * trace_.expert_bytes[static_cast<size_t>(v.layer)];
     }

@@ -1,9 +1,9 @@
 // A recorded trace against a cache that holds no bytes: hits and insertions of a policy at a number of slots.
 //
 // Step by step, as the live cache does it: the prompt in chunks, whose tokens share what they ask of a layer,
-// then token by token. All experts of a visit are used; those that are resident are hits and stay during the
-// visit; the others are missed one by one, by falling router weight. The prompt fills the cache, the answer
-// is counted.
+// then token by token; a long step's tokens each take a unit of the policy's time. All experts of a visit are
+// used; those that are resident are hits and stay during the visit; the others are missed one by one, by
+// falling router weight. The prompt fills the cache, the answer is counted.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,25 @@ struct Visits {
     struct Visit {
         int layer, n_experts;
         int64_t step;
-        uint64_t first;  // of its experts
-        bool counted;    // belongs to the answer
-        bool long_step;  // is_long_visit()
+        uint64_t first;      // of its experts
+        bool counted;        // belongs to the answer
+        bool long_step;      // is_long_visit()
+        uint64_t uses_from;  // of the uses that the policy sees before it
+        uint64_t n_uses;
+    };
+    struct Use {
+        uint16_t expert;
+        int64_t time;
     };
     std::vector<Visit> visits;
     std::vector<uint16_t> experts;
+    std::vector<Use> uses;
 
     std::span<const uint16_t> chosen(const Visit& v) const {
         return {experts.data() + v.first, static_cast<size_t>(v.n_experts)};
+    }
+    std::span<const Use> uses_before(const Visit& v) const {
+        return {uses.data() + v.uses_from, static_cast<size_t>(v.n_uses)};
     }
 };
 Visits visits_of(const Trace& trace, int64_t chunk);

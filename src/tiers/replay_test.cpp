@@ -76,7 +76,7 @@ TEST(Replay, BeladyIsWhatTryingEveryChoiceFinds) {
 }
 
 TEST(Replay, LeastRecentlyUsedIsWhatAListGives) {
-    const Trace trace = random_trace(1, 6, 16, 2, 200, 20);
+    const Trace trace = random_trace(1, 6, 16, 2, 200, 15);  // a prompt of so few tokens is no long step
     const Replayer replayer(trace, one_slot_class(trace));
     const Visits visits = visits_of(trace, 256);
     for (const size_t slots : {4u, 12u, 18u, 40u, 96u}) {
@@ -156,6 +156,20 @@ TEST(Replay, APromptIsReadInChunksAndEachExpertOfOneOnce) {
     EXPECT_EQ(counted, 2 * 2);
     EXPECT_TRUE(std::is_sorted(visits.visits.begin(), visits.visits.end(),
                                [](const auto& a, const auto& b) { return a.step < b.step; }));
+}
+
+TEST(Replay, ALongPromptLeavesEveryLayerItsShareAndWhatWasAskedForLately) {
+    // Tokens 0 to 7 ask for all 16 experts, the other eight for 5 and 9; the answer does as well.
+    TraceRecorder recorder({.model = "prompt", .n_layers = 3, .n_experts = 16, .top_k = 2, .n_prompt = 16});
+    for (int64_t token = 0; token < 20; ++token)
+        for (int layer = 0; layer < 3; ++layer) {
+            const int first = static_cast<int>(2 * token);
+            recorder.add(layer, token,
+                         token < 8 ? std::vector<int>{first, first + 1} : std::vector<int>{5, 9});
+        }
+    const Trace trace = recorder.finish();
+    const Replayer replayer(trace, one_slot_class(trace));
+    EXPECT_EQ(replayer.run(policy("lfu"), 3 * 2).hit_rate(), 1.0);
 }
 
 TEST(Replay, SlotsAreSharedInProportionAndOneMoreNeverTakesOne) {

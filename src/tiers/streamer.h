@@ -35,14 +35,24 @@ class Streamer {
     double wait_seconds() const { return wait_seconds_; }
     // In which a read was under way, until collect() saw the last one over.
     double read_seconds() const { return read_seconds_; }
+    // What arrived in wait_seconds(): of every read, the share of its time that was waited in.
+    double bytes_waited_for() const { return bytes_waited_for_; }
 
  private:
+    struct UnderWay {
+        uint64_t tag = 0;  // the caller's
+        Seconds begun = 0;
+        double waited = 0;  // wait_seconds() then
+    };
+
     std::unique_ptr<ReadQueue> queue_;
     Fifo<Read> needed_, guessed_;  // in line
     uint64_t bytes_in_flight_ = 0;
     std::vector<Read> starting_;
+    std::vector<UnderWay> under_way_;  // by the tag that the queue carries
+    std::vector<size_t> free_;         // places of under_way_
     uint64_t bytes_read_ = 0;
-    double wait_seconds_ = 0, read_seconds_ = 0;
+    double wait_seconds_ = 0, read_seconds_ = 0, bytes_waited_for_ = 0;
     Seconds reading_since_ = 0;  // while reads are under way
 };
 

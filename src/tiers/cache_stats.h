@@ -33,8 +33,11 @@ struct CacheStats {
         return *this;
     }
     CacheStats operator-(const CacheStats& earlier) const {
-        return {hits - earlier.hits, misses - earlier.misses, bytes_read - earlier.bytes_read,
-                read_seconds - earlier.read_seconds, wait_seconds - earlier.wait_seconds,
+        return {hits - earlier.hits,
+                misses - earlier.misses,
+                bytes_read - earlier.bytes_read,
+                read_seconds - earlier.read_seconds,
+                wait_seconds - earlier.wait_seconds,
                 bytes_waited_for - earlier.bytes_waited_for};
     }
 };

@@ -50,10 +50,10 @@ class PatternFile final : public File {
 
 class ExpertCacheTest : public ::testing::Test {
  protected:
-    ExpertRecords records() const {
+    ExpertRecords records(int n_expert = k_experts) const {
         ExpertRecords all;
         for (int layer = 0; layer < k_layers; layer++) {
-            ExpertLayer record{.size_class = 0, .n_expert = k_experts, .stacks = {}};
+            ExpertLayer record{.size_class = 0, .n_expert = n_expert, .stacks = {}};
             for (int s = 0; s < 2; s++) record.stacks.push_back({&file_, place(layer, 0, s), k_sizes[s]});
             all.push_back(record);
         }
@@ -63,10 +63,10 @@ class ExpertCacheTest : public ::testing::Test {
         return static_cast<uint64_t>(layer) * 1'000'000 + k_stack_begin[slice] +
                static_cast<uint64_t>(expert) * k_sizes[slice];
     }
-    void make(int64_t n_slot, const std::string& policy = "lfu") {
+    void make(int64_t n_slot, const std::string& policy = "lfu", int n_expert = k_experts) {
         CacheOptions options;
         options.policy = policy;
-        auto cache = ExpertCache::create(records(), std::vector<int64_t>{n_slot}, options);
+        auto cache = ExpertCache::create(records(n_expert), std::vector<int64_t>{n_slot}, options);
         ASSERT_TRUE(cache) << cache.error().what;
         cache_ = std::move(*cache);
     }
@@ -314,6 +314,36 @@ TEST_F(ExpertCacheTest, AfterALongStepThatStaysWhichItsLastTokensAskedForMost) {
     cache_->begin_step();
     for (int layer = 0; layer < k_layers; layer++) visit(layer, {5, 9});
     EXPECT_EQ(cache_->stats().hits - before, 2u * k_layers);
+}
+
+// The reads that come next wait for the places of passage.
+TEST_F(ExpertCacheTest, ALongStepComputesAFewAtATimeAndWhatPassesThroughFirst) {
+    constexpr int k_many = 40, k_stay = 20;
+    make(80, "lfu", k_many);  // 20 of them for passage: 20 for each layer
+    std::vector<int32_t> ids;
+    for (int token = 0; token < k_many; token++)  // the first half of the experts is asked for last
+        for (int i = 0; i < 2; i++) ids.push_back((2 * token + i + k_stay) % k_many);
+    cache_->begin_step(k_many);
+    std::vector<Lease> ready;
+    cache_->begin(0, ids, ready);
+    EXPECT_TRUE(ready.empty());
+    for (int i = 0; i < 10'000 && file_.n_read < 2 * k_many; i++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::vector<size_t> batches;
+    size_t n = 0;
+    while (cache_->next(ready)) {
+        for (const Lease& lease : ready) {
+            expect_content(lease, 0);
+            if (batches.empty()) {
+                EXPECT_GE(lease.expert(), k_stay);
+            }
+        }
+        batches.push_back(ready.size());
+        n += ready.size();
+    }
+    EXPECT_EQ(n, size_t{k_many});
+    EXPECT_THAT(batches, ::testing::Each(::testing::Le(16u)));
 }
 
 TEST_F(ExpertCacheTest, WhatIsWaitedForCountsAsReadMeanwhile) {

@@ -302,7 +302,7 @@ Action define_bench(CLI::App& app) {
         ->transform(whole_number(1, 1000));
     app.add_option("--limit", flags->limit,
                    "seconds after which a counted part ends; 0 is never (default: 0)")
-        ->transform(real_number(0, 1e6));
+        ->transform(real_number(0, 1e6, "seconds"));
     app.add_option("--parallel", flags->parallel,
                    "instead: answers written at once, measured for each number of a list such as 1,2,4,8")
         ->delimiter(',')

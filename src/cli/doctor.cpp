@@ -199,12 +199,12 @@ Action define_doctor(CLI::App& app) {
                                ->type_name("PID");
     app.add_option("--minutes", flags->minutes, "minutes that --watch takes (default: 10)")
         ->type_name("N")
-        ->transform(real_number(0.01, 1e5));
+        ->transform(real_number(0.01, 1e5, "minutes"));
     const auto* least = app.add_option("--min-tps", flags->min_tps,
                                        "tok/s that a watched program must keep (default: half of the first "
                                        "minute's)")
                             ->type_name("N")
-                            ->transform(real_number(0, 1e9));
+                            ->transform(real_number(0, 1e9, "tok/s"));
     add_settings_flags(app, flags->settings, "such as memory.swap_dir=FOLDER");
     return [=]() -> Expected<int> {
         Sources sources = flags->settings.sources();

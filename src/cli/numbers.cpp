@@ -9,12 +9,12 @@ namespace ft::cli {
 namespace {
 
 template <class T>
-CLI::Validator number_between(T least, T most, const char* kind) {
+CLI::Validator number_between(T least, T most, const char* kind, std::string_view unit) {
     return CLI::Validator(
-        [=](std::string& text) {
+        [=, of = unit.empty() ? std::string() : fmt::format(" of {}", unit)](std::string& text) {
             const std::optional<T> value = parse_number<T>(text);
             if (!value || !(*value >= least && *value <= most))
-                return fmt::format("{} is no number from {} to {}", text, least, most);
+                return fmt::format("{} is no number{} from {} to {}", text, of, least, most);
             text = fmt::format("{}", *value);
             return std::string();
         },
@@ -23,7 +23,9 @@ CLI::Validator number_between(T least, T most, const char* kind) {
 
 }  // namespace
 
-CLI::Validator whole_number(int64_t least, int64_t most) { return number_between(least, most, "INT"); }
-CLI::Validator real_number(double least, double most) { return number_between(least, most, "FLOAT"); }
+CLI::Validator whole_number(int64_t least, int64_t most) { return number_between(least, most, "INT", ""); }
+CLI::Validator real_number(double least, double most, std::string_view unit) {
+    return number_between(least, most, "FLOAT", unit);
+}
 
 }  // namespace ft::cli

@@ -27,6 +27,7 @@ TEST(Numbers, RealNumbersAreFiniteAndInTheRange) {
     EXPECT_EQ(checked(validator, "1e3"), "1000");
     for (const char* text : {"nan", "-nan", "inf", "0.4", "2e6", "1,5", "", "0x1p3"})
         EXPECT_TRUE(checked(validator, text).starts_with('!')) << text;
+    EXPECT_EQ(checked(real_number(0.5, 1024, "GiB"), "8GB"), "!8GB is no number of GiB from 0.5 to 1024");
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ Action define_plan(CLI::App& app) {
     app.add_option("--vram", flags->vram_gib,
                    "plan for a card of so many GiB too, whether there is one or not")
         ->type_name("GIB")
-        ->transform(real_number(0.5, 1024));
+        ->transform(real_number(0.5, 1024, "GiB"));
     app.add_option("--for", flags->command,
                    "the command that the plan is for: run, or serve or batch, which answer several requests "
                    "at once (inference.batch_size, --parallel; serve keeps RAM for their texts as well)")

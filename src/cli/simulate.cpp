@@ -92,7 +92,7 @@ Action define_simulate(CLI::App& app) {
                    "sizes to try, in experts, as N,N,… (default: by one token's demand)")
         ->delimiter(',')
         ->type_name("N,N,…")
-        ->transform(whole_number(1, int64_t{k_most_trace_layers} * k_most_trace_experts));
+        ->transform(whole_number(1, k_most_experts_of_trace));
     app.add_option("--half-life", flags->half_life,
                    "steps after which lfu counts a use half (default: 16, 32 for very small caches)")
         ->transform(real_number(0.01, 1e6));

@@ -80,7 +80,8 @@ void add_block_device(const std::string& folder, Drive& drive) {
     if (!read_ahead.empty()) drive.read_ahead_kb = std::atoi(read_ahead.c_str());
     if (drive.kind != DriveKind::unknown) return;
     if (drive.device.starts_with("nvme")) drive.kind = DriveKind::nvme;
-    else if (drive.device.starts_with("vd") || drive.device.starts_with("xvd"))
+    else if (drive.device.starts_with("vd") || drive.device.starts_with("xvd") ||
+             drive.device.starts_with("loop"))
         drive.kind = DriveKind::virtual_drive;
     else if (first_line(folder + "/queue/rotational") == "1") drive.kind = DriveKind::rotating;
     else drive.kind = DriveKind::solid_state;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 
@@ -105,7 +106,8 @@ std::optional<MachineProfile> known_machine_profile(const std::string& path) {
 
 MachineProfile machine_profile(const std::string& path, const std::function<void()>& on_measure) {
     if (const auto known = known_machine_profile(path)) {
-        if (known->foreign_cpu > k_much_foreign_cpu)
+        static std::atomic_flag said;  // a start may ask for the drives of the model and of memory.swap_dir
+        if (known->foreign_cpu > k_much_foreign_cpu && !said.test_and_set())
             log("plan",
                 "this machine was measured while other programs used {:.0f} % of its processors: speeds are "
                 "too low until it is measured again, ten minutes later; removing {} does it now",

@@ -1,6 +1,7 @@
 #include "tiers/replay.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "tiers/belady.h"
@@ -167,8 +168,13 @@ SlotClasses slot_classes(const Trace& trace) {
 
 std::vector<int64_t> split_slots(const SlotClasses& classes, int64_t slots, int n_experts) {
     std::vector<int64_t> split(classes.layers.size());
+    const int64_t n_layers = std::accumulate(classes.layers.begin(), classes.layers.end(), int64_t{0});
+    slots = std::min(slots, n_layers * n_experts);
+    // D'Hondt's rule of sharing seats gives nobody less than the whole part of his due.
+    for (size_t c = 0; c < split.size(); ++c) split[c] = slots * classes.layers[c] / n_layers;
+    slots -= std::accumulate(split.begin(), split.end(), int64_t{0});
     for (; slots > 0; --slots) {
-        // To the class that has the fewest for its layers (D'Hondt's rule of sharing seats).
+        // To the class that has the fewest for its layers.
         size_t best = split.size();
         for (size_t c = 0; c < split.size(); ++c) {
             if (split[c] == classes.layers[c] * n_experts) continue;

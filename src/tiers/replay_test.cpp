@@ -186,6 +186,15 @@ TEST(Replay, SlotsAreSharedInProportionAndOneMoreNeverTakesOne) {
         }
         before = split;
     }
+    EXPECT_EQ(split_slots(classes, 1000, 8), split_slots(classes, 6 * 8, 8)) << "more than all experts";
+}
+
+TEST(Replay, AMillionSlotsOfThousandsOfClassesAreSharedAsWell) {
+    SlotClasses classes;
+    for (int i = 0; i < 4096; ++i) classes.layers.push_back(1), classes.of_layer.push_back(i);
+    const std::vector<int64_t> split = split_slots(classes, (1 << 20) - 5, 256);
+    EXPECT_EQ(std::accumulate(split.begin(), split.end(), int64_t{0}), (1 << 20) - 5);
+    EXPECT_EQ(*std::min_element(split.begin(), split.end()), 255);
 }
 
 // Decode hits in percent at 0.5, 1, 1.5, 2, 3, 4, 6 and 8 times the demand, of an independent replay.

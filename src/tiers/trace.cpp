@@ -114,6 +114,9 @@ class Parser {
         trace_.top_k = static_cast<int>(fields[2].value);
         trace_.n_tokens = fields[3].value;
         trace_.n_prompt = fields[4].value;
+        if (const int64_t all = fields[0].value * fields[1].value; all > k_most_experts_of_trace)
+            return line.wrong(fmt::format("layers times experts is {}, and no model has more than {}", all,
+                                          k_most_experts_of_trace));
         if (trace_.top_k > trace_.n_experts) return line.wrong("top_k is larger than the number of experts");
         if (trace_.n_prompt > trace_.n_tokens) return line.wrong("more prompt tokens than tokens");
         return {};

@@ -38,6 +38,7 @@ struct Trace {
 
 // Limits of a trace: what would need more is no trace of a model.
 constexpr int k_most_trace_layers = 4096, k_most_trace_experts = 65535;
+constexpr int64_t k_most_experts_of_trace = int64_t{1} << 20;  // over all layers
 
 // Errors name the file and the line. A file that is no trace is refused by its first line.
 Expected<Trace> read_trace(const std::string& path);

@@ -65,6 +65,7 @@ TEST(Trace, RefusesWhatIsNoTraceWithNameAndLine) {
         {no_rows, "no rows"},
         {without(k_small, "layers 2", "layers 5000"), "layers is 5000"},
         {without(k_small, "layers 2", "layers -1"), "layers is -1"},
+        {without(k_small, "layers 2 experts 4", "layers 4096 experts 65535"), "times experts is 268431360"},
         {without(k_small, "layers 2", "layers two"), "'two'"},
         {without(k_small, "experts 4", "experts 99999999999999999999"), "no number"},
         {without(k_small, "top_k 2", "top_k 5"), "top_k"},

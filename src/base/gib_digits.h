@@ -22,6 +22,12 @@ inline int gib_digits(uint64_t a, uint64_t b, int least = 2) {
     return digits;
 }
 
+// With so many digits after the point, so that a budget works when it is given back as it is written.
+inline double gib_rounded_up(uint64_t bytes, int digits) {
+    const double scale = std::pow(10, digits);
+    return std::ceil(gib(bytes) * scale) / scale;
+}
+
 // `bytes` in GiB with no more than three digits after the point, rounded down, but never below `least`: a
 // budget that works when it is given back. More digits where three do not reach.
 inline double gib_rounded_down(uint64_t bytes, uint64_t least) {

@@ -114,7 +114,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     report.file_bytes = file->file_bytes();
     report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
-    const PlanSettings settings = plan_settings(model, flags.plan_for(), ram->available_bytes);
+    const PlanSettings settings = plan_settings(model, flags.plan_for());
     report.plan = plan(report.machine, report.shape, settings);
     PlanSettings least = settings;
     least.ram_budget = report.plan.minimum_ram;

@@ -72,6 +72,10 @@ std::string row_text(std::string_view name, const TierBytes& bytes, bool has_car
     return line + "\n";
 }
 
+std::string least_row_text(std::string_view name, uint64_t ram) {
+    return fmt::format("  {:<34}{:>11}\n", name, size_text_up(ram));
+}
+
 std::string item_name(const PlanReport& r, const PlanItem& item) {
     if (item.name == "experts in RAM slots")
         return fmt::format("{} ({} of {})", item.name, r.plan.n_ram_slots(), r.shape.n_experts());
@@ -106,10 +110,10 @@ std::string items_text(const PlanReport& r) {
     text += row_text("budget", {r.plan.vram_budget, r.plan.ram_budget, 0}, card);
     if (card) text += row_text("GPU context, beside the budget", {context_bytes(r), 0, 0}, card);
     if (!r.some_budget_works) return text;
-    text += row_text("smallest budget that works", {0, r.plan.minimum_ram, 0}, card);
+    text += least_row_text("smallest budget that works", r.plan.minimum_ram);
     if (!r.shape.classes.empty() && !r.plan.experts_resident)
-        text += row_text(card ? "with no expert on the drive" : "with every expert in RAM",
-                         {0, r.plan.resident_ram, 0}, card);
+        text += least_row_text(card ? "with no expert on the drive" : "with every expert in RAM",
+                               r.plan.resident_ram);
     return text;
 }
 

@@ -19,7 +19,7 @@ std::optional<uint64_t> budget_of(const Settings& settings, std::string_view nam
 
 }  // namespace
 
-PlanSettings plan_settings(const ModelChoice& choice, PlanFor command, uint64_t available) {
+PlanSettings plan_settings(const ModelChoice& choice, PlanFor command) {
     const Settings& s = choice.settings;
     PlanSettings plan;
     plan.ram_budget = budget_of(s, "memory.ram_budget");
@@ -31,7 +31,7 @@ PlanSettings plan_settings(const ModelChoice& choice, PlanFor command, uint64_t 
     const KvOptions kv = kv_options(s);
     plan.n_sequences =
         command == PlanFor::run ? step_options(s, 1).batch_size : scheduler_options(s).batch_size;
-    if (command == PlanFor::serve) plan.request_bytes = request_room(s, available);
+    if (command == PlanFor::serve) plan.requests = request_room(s);
     plan.pool_tokens = kv.pool_tokens;
     plan.window = kv.sliding_window;
     plan.sinks = kv.sink_tokens;

@@ -13,8 +13,7 @@ namespace ft::cli {
 // texts.
 enum class PlanFor { run, serve, batch };
 
-// available: bytes of RAM, which request_room() looks at.
-PlanSettings plan_settings(const ModelChoice& choice, PlanFor command = PlanFor::run, uint64_t available = 0);
+PlanSettings plan_settings(const ModelChoice& choice, PlanFor command = PlanFor::run);
 
 // Threads that compute: inference.threads, else the physical cores.
 int thread_count(const Settings& settings);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/load_engine.h"
 #include "cli/model_text.h"
+#include "cli/plan_settings.h"
 #include "cli/scheduler_settings.h"
 #include "cli/serve_access.h"
 #include "cli/served_model_info.h"
@@ -135,7 +136,9 @@ void Serving::load() {
     LoadOptions load = load_options(choice);
     load.steps.batch_size = options.batch_size;  // what the plan makes room for
     load.kv.pool_tokens = options.pool_tokens;
-    load.request_bytes = room->most();
+    load.requests = request_room(choice.settings);
+    // Of a budget that the machine decides, which is a little less by now, what was given to requests counts.
+    if (!load.ram_budget) load.requests.least = room->most();
     engine.start(
         [load](const EngineThread::Progress& progress) mutable {
             load.progress = progress;
@@ -242,7 +245,9 @@ Expected<int> serve(ModelChoice choice) {
         served_name(choice), choice.path, text->chat_template ? &*text->chat_template : nullptr);
     if (!info) return info.error();
     fit_context(choice, info->trained_context);
-    const auto room = std::make_shared<ByteRoom>(request_room(settings, ram->available_bytes));
+    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    const uint64_t budget = plan_settings(choice).ram_budget.value_or(auto_ram_budget(machine));
+    const auto room = std::make_shared<ByteRoom>(request_room(settings).bytes(budget));
     Serving serving{choice, signals, room, std::move(*text), std::move(*keys), {}, nullptr, nullptr};
     serving.service = std::make_unique<Service>(
         service_options(settings, *info, *local_only), serving.engine, *serving.keys, *serving.text.tokenizer,

@@ -52,14 +52,11 @@ Expected<bool> serves_this_machine_alone(const Settings& settings) {
         "everybody who reaches the port may use the model."};
 }
 
-uint64_t request_room(const Settings& settings, uint64_t available) {
-    if (settings.has("server.requests_mib"))
-        return static_cast<uint64_t>(settings.integer("server.requests_mib")) * k_mib;
-    const uint64_t ram =
-        settings.has("memory.ram_budget")
-            ? static_cast<uint64_t>(settings.number("memory.ram_budget") * static_cast<double>(k_gib))
-            : available;
-    return std::clamp(ram / k_part_for_requests, k_least_for_requests, k_most_for_requests);
+RequestRoom request_room(const Settings& settings) {
+    if (!settings.has("server.requests_mib"))
+        return {.part = k_part_for_requests, .least = k_least_for_requests, .most = k_most_for_requests};
+    const auto bytes = static_cast<uint64_t>(settings.integer("server.requests_mib")) * k_mib;
+    return {.least = bytes, .most = bytes};
 }
 
 }  // namespace ft::cli

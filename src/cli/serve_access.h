@@ -2,9 +2,8 @@
 // read.
 #pragma once
 
-#include <cstdint>
-
 #include "config/settings.h"
+#include "tiers/plan.h"
 
 namespace ft::cli {
 
@@ -13,8 +12,7 @@ namespace ft::cli {
 // is none.
 Expected<bool> serves_this_machine_alone(const Settings& settings);
 
-// server.requests_mib in bytes; where it is auto, from the RAM that the server may take. available: bytes of
-// RAM.
-uint64_t request_room(const Settings& settings, uint64_t available);
+// server.requests_mib; where it is auto, a part of the RAM that the server may take.
+RequestRoom request_room(const Settings& settings);
 
 }  // namespace ft::cli

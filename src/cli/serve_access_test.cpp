@@ -38,12 +38,11 @@ TEST(ServeAccess, OriginsAreOrigins) {
 }
 
 TEST(ServeAccess, TheRoomForRequestsFollowsTheMemory) {
-    EXPECT_EQ(request_room(settings_with({}), 64 * k_gib), 256 * k_mib);
-    EXPECT_EQ(request_room(settings_with({}), 2 * k_gib), 64 * k_mib);
-    EXPECT_EQ(request_room(settings_with({}), 100 * k_mib), 16 * k_mib);
-    EXPECT_EQ(request_room(settings_with({"memory.ram_budget=1"}), 64 * k_gib), 32 * k_mib);
-    EXPECT_EQ(request_room(settings_with({"memory.ram_budget=1", "server.requests_mib=7"}), 64 * k_gib),
-              7 * k_mib);
+    const RequestRoom room = request_room(settings_with({}));
+    EXPECT_EQ(room.bytes(64 * k_gib), 256 * k_mib);
+    EXPECT_EQ(room.bytes(2 * k_gib), 64 * k_mib);
+    EXPECT_EQ(room.bytes(100 * k_mib), 16 * k_mib);
+    EXPECT_EQ(request_room(settings_with({"server.requests_mib=7"})).bytes(64 * k_gib), 7 * k_mib);
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/bytes.h"
 
 namespace ft::cli {
 
-std::string size_text(uint64_t bytes) {
+namespace {
+
+std::string written(uint64_t bytes, bool up) {
     struct Unit {
         uint64_t bytes;
         const char* name;
@@ -15,9 +19,17 @@ std::string size_text(uint64_t bytes) {
         const double value = static_cast<double>(bytes) / static_cast<double>(unit.bytes);
         // From here on "1.00" of this unit says it better than "1000" or more of the next.
         if (value < 0.9995) continue;
-        return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit.name);
+        const int digits = value < 10 ? 2 : value < 100 ? 1 : 0;
+        const double scale = std::pow(10, digits);
+        return fmt::format("{:.{}f} {}", up ? std::ceil(value * scale) / scale : value, digits, unit.name);
     }
     return fmt::format("{} B", bytes);
 }
+
+}  // namespace
+
+std::string size_text(uint64_t bytes) { return written(bytes, false); }
+
+std::string size_text_up(uint64_t bytes) { return written(bytes, true); }
 
 }  // namespace ft::cli

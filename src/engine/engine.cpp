@@ -238,7 +238,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.window = options.kv.sliding_window;
     settings.sinks = options.kv.sink_tokens;
     settings.endless = options.kv.auto_evict;
-    settings.request_bytes = options.request_bytes;
+    settings.requests = options.requests;
     settings.state_checkpoint_bytes = options.kv.state_checkpoint_bytes;
     shape = model_shape(file, *model, kv_types, *kernels, threads);
     plan = ft::plan(machine, shape, settings);

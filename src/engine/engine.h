@@ -21,12 +21,12 @@
 #include "engine/swap_folder.h"
 #include "io/file.h"
 #include "tiers/cache_stats.h"
+#include "tiers/plan.h"
 #include "tiers/policy.h"
 
 namespace ft {
 
 class Gguf;
-struct Plan;
 struct Prediction;
 
 // What is known of a model before its weights are read.
@@ -62,7 +62,7 @@ struct LoadOptions {
     StepOptions steps;                   // sequences and tokens of a step
     int64_t top_k_experts = 0;           // of each layer; 0: the model's own number
     std::optional<uint64_t> ram_budget;  // bytes of RAM; nothing: what the machine can spare (tiers/plan.h)
-    uint64_t request_bytes = 0;          // of the budget, for what a server's requests take beside the model
+    RequestRoom requests = {};           // of the budget
     bool cpu_offload = true;             // false: refused, as long as nothing computes on a card
     std::string expert_policy = k_default_policy;  // a row of policies(); speed only
     bool prefetch = true;                          // an idle drive reads ahead

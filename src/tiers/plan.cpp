@@ -40,10 +40,6 @@ struct Fixed {
     uint64_t sum() const { return parts + kv + state + scratch + program + requests + copies; }
 };
 
-uint64_t auto_ram_budget(const Machine& machine) {
-    return std::min(machine.ram_total / 10 * 7, machine.ram_available);
-}
-
 // Room for model and KV cache on the card: 85 % of it, and at least the larger of 256 MiB and 5 % left free
 // beside what others use and the driver's context.
 uint64_t auto_vram_budget(const CardShape& card) {
@@ -152,7 +148,7 @@ class Planner {
         fixed_.state = kv_on_card_ ? 0 : state_;
         fixed_.scratch = shape_.scratch_fixed;
         fixed_.program = shape_.program_bytes;
-        fixed_.requests = settings_.request_bytes;
+        fixed_.requests = settings_.requests.bytes(plan_.ram_budget);
     }
 
     uint64_t scratch(int64_t tokens) const {
@@ -177,8 +173,9 @@ class Planner {
             least += static_cast<uint64_t>(least_slots(c)) * shape_.classes[c].slot_bytes();
         }
         const uint64_t step = scratch(least_chunk());
-        plan_.resident_ram = fixed_.sum() + all + step;
-        plan_.minimum_ram = fixed_.sum() + std::min(least, all) + step;
+        const uint64_t base = fixed_.sum() - fixed_.requests + step;
+        plan_.resident_ram = budget_for(base + all);
+        plan_.minimum_ram = budget_for(base + std::min(least, all));
         plan_.fits = plan_.ram_budget >= plan_.minimum_ram;
         plan_.experts_resident = plan_.ram_budget >= plan_.resident_ram;
         place_copies();
@@ -187,6 +184,17 @@ class Planner {
         else place_least();
         for (size_t c = 0; c < shape_.classes.size(); c++)
             plan_.n_on_drive += std::max<int64_t>(0, off_card(c) - plan_.ram_slots[c]);
+    }
+
+    // The smallest budget that holds so much and what it gives to requests itself. What is left of a budget
+    // beside its requests never falls as it grows, so every larger one does too.
+    uint64_t budget_for(uint64_t bytes) const {
+        uint64_t budget = bytes, needed = bytes + settings_.requests.bytes(bytes);
+        while (needed > budget) {
+            budget = needed;
+            needed = bytes + settings_.requests.bytes(budget);
+        }
+        return budget;
     }
 
     // In bytes first, so that a larger budget never gives fewer slots; what is no whole copy stays free.
@@ -254,8 +262,8 @@ class Planner {
                 std::max(gib_digits(plan_.minimum_ram, plan_.ram_budget, 3), gib_digits(missing, 0, 3));
             refuse(fmt::format(
                 "{:.{}f} GiB of RAM are needed at least, {:.{}f} GiB are allowed: {:.{}f} GiB are missing{}",
-                gib(plan_.minimum_ram), digits, gib(plan_.ram_budget), digits, gib(missing), digits,
-                counted_text()));
+                gib_rounded_up(plan_.minimum_ram, digits), digits, gib(plan_.ram_budget), digits,
+                gib_rounded_up(missing, digits), digits, counted_text()));
         }
     }
 
@@ -263,9 +271,9 @@ class Planner {
     std::string counted_text() const {
         std::string text;
         if (settings_.n_sequences > 1) text = fmt::format("{} sequences at once", settings_.n_sequences);
-        if (settings_.request_bytes > 0)
+        if (const uint64_t requests = settings_.requests.bytes(plan_.minimum_ram); requests > 0)
             text += fmt::format("{}{} MiB for requests, server.requests_mib", text.empty() ? "" : " and ",
-                                settings_.request_bytes / k_mib);
+                                requests / k_mib);
         return text.empty() ? text : fmt::format(" (counted are {})", text);
     }
 
@@ -342,6 +350,10 @@ class Planner {
 };
 
 }  // namespace
+
+uint64_t auto_ram_budget(const Machine& machine) {
+    return std::min(machine.ram_total / 10 * 7, machine.ram_available);
+}
 
 const char* tier_name(Tier tier) {
     switch (tier) {

@@ -6,6 +6,7 @@
 // the step of one layer is refused with the smallest one that works.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,21 +32,30 @@ struct Machine {
     std::optional<CardShape> card = {};
 };
 
+// RAM for what a server's requests take beside the model: one part in `part` of the budget, from `least` to
+// `most` bytes; `least` whatever the budget where part is 0.
+struct RequestRoom {
+    uint64_t part = 0, least = 0, most = 0;
+    uint64_t bytes(uint64_t ram_budget) const {
+        return part == 0 ? least : std::clamp(ram_budget / part, least, most);
+    }
+};
+
 struct PlanSettings {
     std::optional<uint64_t> ram_budget =
         {};  // bytes; nothing: 70 % of all RAM, and no more than is available
     std::optional<uint64_t> vram_budget = {};  // bytes for model and KV cache; nothing: 85 % of the card
     std::optional<int64_t> gpu_expert_capacity =
-        {};                               // VRAM slots of each layer; nothing: what the budget allows
-    bool cpu_offload = true;              // false: experts may lie on the card only
-    int64_t n_ctx = 0;                    // tokens of one sequence; 0: the smaller of the model's and 8192
-    int64_t n_sequences = 1;              // that may run at once
-    int64_t pool_tokens = 0;              // of the KV cache; 0: what n_sequences may have together
-    int64_t window = 0;                   // a token sees so many, and older ones are forgotten; 0: all
-    int64_t sinks = 0;                    // the first tokens of a sequence, which a window does not forget
-    bool endless = false;                 // a sequence goes on when the context is full, and forgets
-    int64_t chunk = 0;                    // tokens of a step at most; 0: chosen here
-    uint64_t request_bytes = 0;           // of RAM, for what a server's requests take beside the model
+        {};                   // VRAM slots of each layer; nothing: what the budget allows
+    bool cpu_offload = true;  // false: experts may lie on the card only
+    int64_t n_ctx = 0;        // tokens of one sequence; 0: the smaller of the model's and 8192
+    int64_t n_sequences = 1;  // that may run at once
+    int64_t pool_tokens = 0;  // of the KV cache; 0: what n_sequences may have together
+    int64_t window = 0;       // a token sees so many, and older ones are forgotten; 0: all
+    int64_t sinks = 0;        // the first tokens of a sequence, which a window does not forget
+    bool endless = false;     // a sequence goes on when the context is full, and forgets
+    int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
+    RequestRoom requests = {};
     uint64_t state_checkpoint_bytes = 0;  // of RAM at most, for copies of recurrent state
 };
 
@@ -98,6 +108,9 @@ struct Plan {
     std::string shortage;            // where it does not fit: one sentence with the numbers
     std::vector<std::string> notes;  // what a reader should know although it fits
 };
+
+// Of RAM, where the settings name no budget: 70 % of all, and no more than is available.
+uint64_t auto_ram_budget(const Machine& machine);
 
 // Never fails: what cannot work has fits == false, `shortage` and minimum_ram.
 Plan plan(const Machine& machine, const ModelShape& shape, const PlanSettings& settings);

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cmath>
 
 #include "base/bytes.h"
+#include "base/gib_digits.h"
 #include "tiers/plan.h"
 #include "tiers/plan_predict.h"
 
@@ -12,11 +12,9 @@ namespace {
 // GiB with two decimals, rounded up, so that the value works when it is given back.
 double gib_up(uint64_t bytes) { return static_cast<double>(bytes * 100 / k_gib + 1) / 100; }
 
-double gib_rounded_up(uint64_t bytes) { return std::ceil(gib(bytes) * 1000) / 1000; }
-
 std::string size_text(uint64_t bytes) {
     return bytes < k_gib ? fmt::format("{:.0f} MiB", gib(bytes) * 1024 + 0.5)
-                         : fmt::format("{:.1f} GiB", gib_up(bytes));
+                         : fmt::format("{:.2f} GiB", gib_up(bytes));
 }
 
 // The longest context, in steps of 256, with which the model fits; 0 where none does.
@@ -56,8 +54,9 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
             size_text(tokens * shape.kv_int8_bytes_per_token), size_text(p.kv_bytes)));
     }
     if (const uint64_t alone = minimum_alone(machine, shape, settings); alone < p.minimum_ram)
-        advice.push_back(fmt::format("Run fewer sequences at once: {} are asked for; --parallel 1 needs {}.",
-                                     settings.n_sequences, size_text(alone)));
+        advice.push_back(
+            fmt::format("Run fewer sequences at once: {} are asked for; --parallel 1 needs {:.3f} GiB.",
+                        settings.n_sequences, gib_rounded_up(alone, 3)));
     if (p.ram_budget < p.minimum_ram || p.n_ctx > shape.n_ctx_model) {
         const int64_t n = longest_context(machine, shape, settings);
         if (n > 0 && n < p.n_ctx)
@@ -139,12 +138,12 @@ std::string shortage_remedy(const Machine& machine, const ModelShape& shape, con
     const std::string fewer =
         alone < plan.minimum_ram
             ? fmt::format("Answer one at a time with --parallel 1, which needs {:.3f} GiB, or raise",
-                          gib_rounded_up(alone))
+                          gib_rounded_up(alone, 3))
             : "Raise";
     return fmt::format(
         "{} memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with --ctx, or take a "
         "smaller model or quantisation.",
-        fewer, gib_rounded_up(plan.minimum_ram));
+        fewer, gib_rounded_up(plan.minimum_ram, 3));
 }
 
 }  // namespace ft

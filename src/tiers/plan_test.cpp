@@ -198,13 +198,71 @@ TEST(Plan, CountsWhatTheRequestsOfAServerTake) {
     const Machine machine = machine_of(64, 0);
     PlanSettings settings{.n_ctx = 2048};
     const Plan without = plan(machine, shape, settings);
-    settings.request_bytes = 100 * k_mib;
+    settings.requests.least = 100 * k_mib;
     const Plan with = plan(machine, shape, settings);
-    EXPECT_EQ(with.minimum_ram, without.minimum_ram + settings.request_bytes);
-    EXPECT_EQ(with.resident_ram, without.resident_ram + settings.request_bytes);
+    EXPECT_EQ(with.minimum_ram, without.minimum_ram + 100 * k_mib);
+    EXPECT_EQ(with.resident_ram, without.resident_ram + 100 * k_mib);
     const auto named = [](const PlanItem& item) { return item.name == "requests"; };
     EXPECT_EQ(std::ranges::count_if(with.items, named), 1);
     EXPECT_EQ(std::ranges::count_if(without.items, named), 0);
+}
+
+// Room for requests that grows with the budget is that of the smallest budget, whatever budget is asked
+// about.
+TEST(Plan, TheSmallestBudgetDoesNotDependOnTheOneThatIsAskedAbout) {
+    const Machine machine = machine_of(64, 0);
+    for (const Published& model : k_published) {
+        const ModelShape shape = shape_of(model);
+        PlanSettings settings{.ram_budget = k_gib / 2, .n_ctx = 1024, .n_sequences = 4};
+        settings.requests = {.part = 32, .least = 16 * k_mib, .most = 256 * k_mib * 1024};
+        const Plan small = plan(machine, shape, settings);
+        settings.ram_budget = std::nullopt;
+        const Plan whole = plan(machine, shape, settings);
+        EXPECT_EQ(small.minimum_ram, whole.minimum_ram) << model.name;
+        EXPECT_EQ(small.resident_ram, whole.resident_ram) << model.name;
+        for (const uint64_t more : {0, 1, 4, 100, 1 << 20}) {
+            settings.ram_budget = small.minimum_ram + more;
+            const Plan enough = plan(machine, shape, settings);
+            expect_sound(machine, shape, settings, enough);
+            EXPECT_TRUE(enough.fits) << model.name;
+            EXPECT_LE(enough.total.ram, *settings.ram_budget) << model.name;
+            settings.ram_budget = small.resident_ram + more;
+            EXPECT_TRUE(plan(machine, shape, settings).experts_resident) << model.name;
+        }
+        settings.ram_budget = small.minimum_ram - 1;
+        EXPECT_FALSE(plan(machine, shape, settings).fits) << model.name;
+        settings.ram_budget = small.resident_ram - 1;
+        EXPECT_FALSE(plan(machine, shape, settings).experts_resident) << model.name;
+    }
+}
+
+// The budgets that a refusal names, each with the text before and after it.
+TEST(Plan, TheBudgetsThatARefusalNamesAreAccepted) {
+    const Machine machine = machine_of(1024, 0);
+    for (const Published& model : k_published) {
+        const ModelShape shape = shape_of(model);
+        PlanSettings settings{.ram_budget = k_gib / 100, .n_ctx = 1024, .n_sequences = 4};
+        settings.requests = {.part = 32, .least = 16 * k_mib, .most = 256 * k_mib};
+        const Plan refused = plan(machine, shape, settings);
+        const auto accepted = [&](const std::string& text, const std::string& before, int64_t n_sequences) {
+            const size_t at = text.find(before);
+            if (at == std::string::npos) return false;
+            PlanSettings again = settings;
+            again.n_sequences = n_sequences;
+            const double gib = std::stod(text.substr(at + before.size()));
+            again.ram_budget = static_cast<uint64_t>(gib * static_cast<double>(k_gib));
+            return plan(machine, shape, again).fits;
+        };
+        EXPECT_TRUE(accepted(refused.shortage, "", 4)) << refused.shortage;
+        const std::string remedy = shortage_remedy(machine, shape, settings, refused);
+        EXPECT_TRUE(accepted(remedy, "(--ram) to ", 4)) << remedy;
+        EXPECT_TRUE(accepted(remedy, "--parallel 1, which needs ", 1)) << remedy;
+        std::string advice;
+        for (const std::string& line : plan_advice(machine, shape, settings, refused, nullptr))
+            advice += line + "\n";
+        EXPECT_TRUE(accepted(advice, "Allow ", 4)) << advice;
+        EXPECT_TRUE(accepted(advice, "--parallel 1 needs ", 1)) << advice;
+    }
 }
 
 // They never decide whether a model fits or all experts have room: they come out of what is left.

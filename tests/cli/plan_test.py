@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -120,6 +121,25 @@ class Plan(WithProfile):
         less = "%.6f" % (batch["minimum"]["ram"] / GIB - 1e-4)
         self.refused(run("batch", lines, "-o", self.path("out.jsonl"), "--model", DEMO, "--ctx", 256, "--ram", less),
                      "4 sequences at once", "--parallel 1")
+
+    def test_the_smallest_budget_of_a_server_is_the_same_from_every_side(self):
+        """Where server.requests_mib is auto, the room for requests grows with the budget: no part of an answer may
+        count it at another budget than the one that it names."""
+        least = {}
+        for asked in (("--ram", 0.01), ("--ram", 4), ()):
+            p = self.plan("--for", "serve", *asked, codes=(0, 1))
+            least[str(asked)] = (p["minimum"]["ram"], p["resident"]["ram"])
+        self.assertEqual(len(set(least.values())), 1, least)
+        advice = " ".join(self.plan("--for", "serve", "--ram", 0.01, codes=(1,))["advice"])
+        for before, more in (("Allow ", ()), ("--parallel 1 needs ", ("--parallel", 1))):
+            ram = advice.split(before)[1].split()[0]
+            self.assertTrue(self.plan("--for", "serve", "--ram", ram, *more)["fits"], ram)
+        r = run("serve", DEMO, "--ram", 0.01, "--port", serving.free_port())
+        for form in (r"([0-9.]+) GiB of RAM are needed at least", r"\(--ram\) to ([0-9.]+)"):
+            ram = re.search(form, r.err).group(1)
+            self.assertTrue(self.plan("--for", "serve", "--ram", ram)["fits"], r.err)
+        with serving.Server(self.folder, {"inference": {"batch_size": 4}}, ("--ram", ram)) as server:
+            self.assertEqual(server.get("/health").status, 200)
 
     def test_a_card(self):
         p = self.plan("--ram", 4, "--vram", 6)

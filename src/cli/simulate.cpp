@@ -52,7 +52,8 @@ Simulation simulate_trace(const Trace& trace, const SimulateFlags& flags) {
         const double half_life =
             flags.half_life > 0 ? flags.half_life : half_life_for(slots, out.demand_slots);
         line.counts[size] =
-            replayer.run(line.policy, slots, {.half_life = half_life, .guard = !flags.no_guard});
+            replayer.run(line.policy, slots,
+                         {.half_life = half_life, .learns = flags.half_life == 0, .guard = !flags.no_guard});
     });
     return out;
 }
@@ -93,8 +94,10 @@ Action define_simulate(CLI::App& app) {
         ->delimiter(',')
         ->type_name("N,N,…")
         ->transform(whole_number(1, k_most_experts_of_trace));
-    app.add_option("--half-life", flags->half_life,
-                   "steps after which lfu counts a use half (default: 16, 32 for very small caches)")
+    app.add_option(
+           "--half-life", flags->half_life,
+           "lfu with this memory alone: tokens after which a use counts half (default: three, and it learns "
+           "which to believe)")
         ->transform(real_number(0.01, 1e6));
     app.add_flag("--no-guard", flags->no_guard, "let every missed expert enter the cache");
     return [flags] { return simulate(*flags); };

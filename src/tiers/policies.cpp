@@ -1,11 +1,11 @@
 // The policies: each is a way to value an expert by its history, and the resident of least value goes.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "tiers/half_life.h"
 #include "tiers/policy.h"
 #include "tiers/policy_residents.h"
+#include "tiers/use_forecast.h"
 
 namespace ft {
 
@@ -13,19 +13,17 @@ namespace {
 
 // What is remembered of an expert, resident or not.
 struct History {
-    double heat =
-        0;  // sum over uses of 2^((time - origin) / half_life): counts that decay, in units that grow
     uint32_t uses = 0;   // the profile's included
     int64_t time = 0;    // of the last use
     uint64_t order = 0;  // of the last use among all uses; 0: never used
 };
 
 struct Rule {
-    double (*value)(const History&, int64_t now);
-    bool ages = false;          // value depends on now
-    bool guarded = false;       // admits() compares
-    bool newcomer_wins = true;  // at equal values
-    bool has_floor = false;     // a layer keeps its equal share of the slots from other layers
+    double (*value)(const History&, int64_t now);  // nullptr: the forecast's
+    bool ages = false;                             // value depends on now
+    bool guarded = false;                          // admits() compares
+    bool newcomer_wins = true;                     // at equal values
+    bool has_floor = false;  // a layer keeps its equal share of the slots from other layers
 };
 
 class HistoryPolicy final : public EvictionPolicy {
@@ -33,10 +31,10 @@ class HistoryPolicy final : public EvictionPolicy {
     HistoryPolicy(const PolicyShape& shape, const PolicyOptions& options, const Rule& rule)
         : rule_(rule),
           guarded_(rule.guarded && options.guard),
-          half_life_(options.half_life),
           n_experts_(shape.n_experts),
           residents_(shape),
-          history_(static_cast<size_t>(shape.n_layers) * static_cast<size_t>(shape.n_experts)) {
+          history_(static_cast<size_t>(shape.n_layers) * static_cast<size_t>(shape.n_experts)),
+          forecast_(rule.value ? 0 : history_.size(), options.half_life, options.learns) {
         for (size_t i = 0; i < shape.profile.size(); ++i) history_[i].uses = shape.profile[i];
     }
 
@@ -45,9 +43,8 @@ class HistoryPolicy final : public EvictionPolicy {
             now_ = time;
             if (rule_.ages) residents_.touch_all();
         }
-        if (static_cast<double>(now_ - origin_) > k_rescale_after * half_life_) rescale();
+        if (!rule_.value && forecast_.used(index(layer, expert), time)) residents_.touch_all();
         History& h = history_[index(layer, expert)];
-        h.heat += std::exp2(static_cast<double>(time - origin_) / half_life_);
         if (h.uses < std::numeric_limits<uint32_t>::max()) ++h.uses;
         h.time = time;
         h.order = ++order_;
@@ -83,10 +80,10 @@ class HistoryPolicy final : public EvictionPolicy {
     uint32_t uses(int layer, int expert) const override { return history_[index(layer, expert)].uses; }
 
  private:
-    static constexpr double k_rescale_after = 512;  // half-lives: far from the end of a double's range
-
     size_t index(int layer, int expert) const { return static_cast<size_t>(layer * n_experts_ + expert); }
-    double value_of(size_t i) const { return rule_.value(history_[i], now_); }
+    double value_of(size_t i) const {
+        return rule_.value ? rule_.value(history_[i], now_) : forecast_.value(i);
+    }
 
     // Whether layer `il` may lose a slot to an expert of `layer`: with a floor, a layer keeps its equal share
     // from the others, and what it has above that is borrowed.
@@ -94,26 +91,17 @@ class HistoryPolicy final : public EvictionPolicy {
         return !rule_.has_floor || il == layer || residents_.count(il) > residents_.equal_share(il);
     }
 
-    // Moves the origin to now, which keeps every order.
-    void rescale() {
-        const double shrink = std::exp2(-static_cast<double>(now_ - origin_) / half_life_);
-        for (History& h : history_) h.heat *= shrink;
-        origin_ = now_;
-        residents_.touch_all();
-    }
-
     Rule rule_;
     bool guarded_;
-    double half_life_;
     int n_experts_;
     Residents residents_;
     std::vector<History> history_;  // [n_layers][n_experts]
-    int64_t now_ = 0, origin_ = 0;
+    UseForecast forecast_;
+    int64_t now_ = 0;
     uint64_t order_ = 0;
 };
 
 double last_use(const History& h, int64_t) { return static_cast<double>(h.order); }
-double heat(const History& h, int64_t) { return h.heat; }
 double uses(const History& h, int64_t) { return h.uses; }
 // Age / count, negated. An age of 0 would make all of a token's experts equal whatever their counts.
 double use_rate(const History& h, int64_t now) {
@@ -127,7 +115,7 @@ std::unique_ptr<EvictionPolicy> make(const PolicyShape& shape, const PolicyOptio
 
 constexpr Rule k_lru{.value = &last_use};
 constexpr Rule k_lru_layer{.value = &last_use, .has_floor = true};
-constexpr Rule k_lfu{.value = &heat, .guarded = true};
+constexpr Rule k_lfu{.value = nullptr, .guarded = true};
 constexpr Rule k_lfru{.value = &use_rate, .ages = true, .guarded = true};
 constexpr Rule k_static{.value = &uses, .guarded = true, .newcomer_wins = false};
 

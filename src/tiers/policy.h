@@ -45,8 +45,9 @@ struct PolicyShape {
 };
 
 struct PolicyOptions {
-    double half_life = 16;  // steps after which a use counts half (lfu)
-    bool guard = true;      // admits() compares (lfu, lfru, static); false: every missed expert enters
+    double half_life = 16;  // tokens after which a use counts half (lfu; the middle one of three)
+    bool learns = true;  // lfu weighs three memories (tiers/use_forecast.h); false: half_life is the only one
+    bool guard = true;   // admits() compares (lfu, lfru, static); false: every missed expert enters
 };
 
 class EvictionPolicy {

@@ -46,7 +46,7 @@ TEST(Policy, AVictimIsOfTheClassThatIsNeeded) {
 
 TEST(Policy, CountsDecayByTheHalfLife) {
     for (const int64_t age : {30, 34}) {
-        const auto policy = make("lfu", {.n_layers = 1, .n_experts = 3, .n_slots = 2});
+        const auto policy = make("lfu", {.n_layers = 1, .n_experts = 3, .n_slots = 2}, {.learns = false});
         for (int i = 0; i < 4; ++i) policy->used(0, 0, 0);  // 4 uses, worth one after two half-lives
         policy->used(0, 1, age);
         policy->placed(0, 0, 0), policy->placed(0, 1, 1);
@@ -115,13 +115,15 @@ TEST(Policy, TiesGoToTheLayerWhoseNextVisitIsFarthest) {
 }
 
 TEST(Policy, AnOrderOutlivesTheRangeOfTheCounts) {
-    const auto policy =
-        make("lfu", {.n_layers = 1, .n_experts = 3, .n_slots = 2}, {.half_life = 1, .guard = true});
-    policy->placed(0, 0, 0), policy->placed(0, 1, 1);
-    for (int64_t time = 0; time < 10'000; ++time) policy->used(0, static_cast<int>(time % 2), time);
-    EXPECT_EQ(policy->victim(0, k_any), 0);
-    policy->used(0, 0, 10'000);
-    EXPECT_EQ(policy->victim(0, k_any), 1);
+    for (const bool learns : {false, true}) {
+        const auto policy =
+            make("lfu", {.n_layers = 1, .n_experts = 3, .n_slots = 2}, {.half_life = 1, .learns = learns});
+        policy->placed(0, 0, 0), policy->placed(0, 1, 1);
+        for (int64_t time = 0; time < 10'000; ++time) policy->used(0, static_cast<int>(time % 2), time);
+        EXPECT_EQ(policy->victim(0, k_any), 0);
+        policy->used(0, 0, 10'000);
+        EXPECT_EQ(policy->victim(0, k_any), 1);
+    }
 }
 
 }  // namespace

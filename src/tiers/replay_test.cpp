@@ -240,7 +240,8 @@ TEST(Replay, AgreesWithAnIndependentReplayOfPublishedTraces) {
         const double less = std::string_view(reference.policy) == "lru-layer" ? 1.4 : 0.3;
         for (size_t i = 0; i < std::size(k_sizes); ++i) {
             const auto slots = static_cast<int64_t>(k_sizes[i] * trace->demand_slots());
-            const PolicyOptions options{.half_life = reference.half_life, .guard = reference.guard};
+            const PolicyOptions options{
+                .half_life = reference.half_life, .learns = false, .guard = reference.guard};
             const double hits = 100 * replayer.run(policy(reference.policy), slots, options).hit_rate();
             EXPECT_GE(hits, reference.hits[i] - less)
                 << reference.trace << ' ' << reference.policy << ' ' << slots;

@@ -22,8 +22,8 @@
 // then saves nothing.
 //
 // Cost: used() O(1); victim() O(layers) and a scan of one layer's residents for each layer that changed since
-// the last call, so about one comparison per slot and step. Nothing is allocated after construction, nothing
-// can fail. Owner: the thread that owns the cache.
+// the last call, so one comparison per slot and step, and two where values age. Nothing is allocated after
+// construction, nothing can fail. Owner: the thread that owns the cache.
 #pragma once
 
 #include <cstdint>

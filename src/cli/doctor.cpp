@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "cli/doctor_watch.h"
 #include "cli/json_text.h"
 #include "cli/model_argument.h"
 #include "cli/model_name.h"
@@ -187,6 +188,26 @@ Expected<int> watch_process(const DoctorFlags& flags, bool has_min_tps) {
     return watch(watched);
 }
 
+// A word that does not go with --watch, or goes only with it, would be passed over in silence.
+Status check_pairs(const CLI::App& app, const ModelArgument& model) {
+    const bool watching = app.count("--watch") > 0;
+    const auto alone = [](std::string_view flag) {
+        return Error{Code::invalid,
+                     fmt::format("doctor: {} says something of --watch, which is not given", flag),
+                     "Give --watch PID too, or leave it out."};
+    };
+    const auto beside = [](std::string_view word) {
+        return Error{Code::invalid, fmt::format("doctor: {} does not go with --watch", word),
+                     "Leave one of them out."};
+    };
+    for (const char* flag : {"--minutes", "--min-tps"})
+        if (!watching && app.count(flag) > 0) return alone(flag);
+    if (watching && app.count("--json") > 0) return beside("--json");
+    if (watching && (model.has_argument() || model.has_flag()))
+        return beside(model.has_flag() ? "--model" : "a model");
+    return {};
+}
+
 }  // namespace
 
 Action define_doctor(CLI::App& app) {
@@ -206,7 +227,8 @@ Action define_doctor(CLI::App& app) {
                             ->type_name("N")
                             ->transform(real_number(0, 1e9, "tok/s"));
     add_settings_flags(app, flags->settings, "such as memory.swap_dir=FOLDER");
-    return [=]() -> Expected<int> {
+    return [=, &app]() -> Expected<int> {
+        if (Status s = check_pairs(app, flags->model); !s) return s.error();
         Sources sources = flags->settings.sources();
         if (const Status named = add_model_to(sources, flags->model); !named)
             return named.error().within("doctor");

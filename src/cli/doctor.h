@@ -47,14 +47,4 @@ Bottleneck bottleneck_of(const Machine& machine, const ModelShape& shape, const 
 // By shape: a mixture of 35 billion weights, 3 billion of them active, as Q4_K_M.
 ModelShape example_shape();
 
-// doctor_watch.cpp
-struct WatchFlags {
-    int64_t pid = 0;
-    double minutes = 10;
-    std::optional<double> least_tokens_per_second;
-};
-// Samples the process until the time is over. The value is the exit status: 0, or 1 with the line that
-// failed.
-Expected<int> watch(const WatchFlags& flags);
-
 }  // namespace ft::cli

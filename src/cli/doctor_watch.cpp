@@ -1,14 +1,14 @@
 // freetoken doctor --watch: whether a running program keeps its memory and its speed.
+#include "cli/doctor_watch.h"
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "cli/doctor.h"
 #include "cli/runtime_folder.h"
 #include "cli/standard_output.h"
-#include "cli/status_file.h"
 #include "device/cpu.h"
 
 namespace ft::cli {
@@ -18,48 +18,45 @@ namespace {
 constexpr double k_settle_seconds = 60;  // the first minute is what the rest is compared with
 constexpr double k_most_growth = 0.01;
 
-struct Watched {
-    int64_t pid = 0;
-    uint64_t base_resident = 0, most_resident = 0;  // base: the most of the first minute
-    uint64_t margin = 0, least_available = UINT64_MAX;
-    double first_rate = 0, least_rate = 1e300;
-    int64_t samples = 0, generating = 0;
-    bool ended = false;
-};
-
-void take_memory(Watched& w, uint64_t resident, bool settling) {
-    w.most_resident = std::max(w.most_resident, resident);
-    if (settling) w.base_resident = std::max(w.base_resident, resident);
-    if (const auto ram = read_ram()) w.least_available = std::min(w.least_available, ram->available_bytes);
-}
-
-void take_status(Watched& w, const RunStatus& status, bool settling) {
-    w.margin = status.ram_margin;
-    if (!status.generating || status.tokens_per_second <= 0) return;
-    w.generating++;
-    if (settling) w.first_rate = status.tokens_per_second;
-    else w.least_rate = std::min(w.least_rate, status.tokens_per_second);
-}
-
-// The checks that failed, a line each.
-std::vector<std::string> verdict(const Watched& w, const WatchFlags& flags, double seconds) {
-    std::vector<std::string> failed;
-    if (w.ended) failed.push_back(fmt::format("process {} ended after {:.0f} s", w.pid, seconds));
-    if (static_cast<double>(w.most_resident) > (1 + k_most_growth) * static_cast<double>(w.base_resident))
-        failed.push_back(fmt::format("resident memory grew from {:.3f} to {:.3f} GiB after the first minute",
-                                     gib(w.base_resident), gib(w.most_resident)));
-    if (w.least_available < w.margin)
-        failed.push_back(
-            fmt::format("only {:.2f} GiB of RAM were available, less than the margin of {:.2f} GiB",
-                        gib(w.least_available), gib(w.margin)));
-    const double least = flags.least_tokens_per_second.value_or(w.first_rate / 2);
-    const double slowest = std::min(w.least_rate, w.first_rate > 0 ? w.first_rate : 1e300);
-    if (w.generating > 0 && slowest < least)
-        failed.push_back(fmt::format("{:.2f} tok/s while generating, less than {:.2f}", slowest, least));
-    return failed;
-}
-
 }  // namespace
+
+void Watched::take_memory(double seconds, uint64_t resident, uint64_t available) {
+    most_resident_ = std::max(most_resident_, resident);
+    if (seconds < k_settle_seconds) base_resident_ = std::max(base_resident_, resident);
+    else has_settled_ = true;
+    least_available_ = std::min(least_available_, available);
+}
+
+void Watched::take_status(double seconds, const RunStatus& status) {
+    has_status_ = true;
+    margin_ = status.ram_margin;
+    if (!status.generating || status.tokens_per_second <= 0) return;
+    least_rate_ = std::min(least_rate_.value_or(status.tokens_per_second), status.tokens_per_second);
+    if (seconds < k_settle_seconds) first_rate_ = status.tokens_per_second;
+}
+
+WatchVerdict Watched::verdict(std::optional<double> least_tokens_per_second) const {
+    WatchVerdict v;
+    if (!has_settled_)
+        v.unjudged.push_back("Growth of memory was not judged: that begins after the first minute.");
+    else if (static_cast<double>(most_resident_) > (1 + k_most_growth) * static_cast<double>(base_resident_))
+        v.failed.push_back(
+            fmt::format("resident memory grew from {:.3f} to {:.3f} GiB after the first minute",
+                        gib(base_resident_), gib(most_resident_)));
+    if (least_available_ < margin_)
+        v.failed.push_back(
+            fmt::format("only {:.2f} GiB of RAM were available, less than the margin of {:.2f} GiB",
+                        gib(least_available_), gib(margin_)));
+    const double least = least_tokens_per_second.value_or(first_rate_ / 2);
+    if (least_rate_ && *least_rate_ < least)
+        v.failed.push_back(
+            fmt::format("{:.2f} tok/s while generating, less than {:.2f}", *least_rate_, least));
+    if (!least_rate_ && has_status_)
+        v.unjudged.push_back("Speed was not judged: no token was generated in this time.");
+    else if (!has_status_ && least_tokens_per_second)
+        v.unjudged.push_back("Speed was not judged: the process does not say how fast it is.");
+    return v;
+}
 
 Expected<int> watch(const WatchFlags& flags) {
     const std::string folder = runtime_folder();
@@ -68,30 +65,34 @@ Expected<int> watch(const WatchFlags& flags) {
     if (!*first)
         write_out(fmt::format("Process {} keeps no status file: only its memory is watched.\n", flags.pid));
     const double seconds = flags.minutes * 60;
-    const double settle = std::min(k_settle_seconds, seconds / 2);
     const auto period = std::chrono::duration<double>(std::clamp(seconds / 100, 0.1, 1.0));
-    Watched w{.pid = flags.pid};
+    Watched w;
+    bool ended = false;
     const Seconds start = now_seconds();
     while (now_seconds() - start < seconds) {
-        const bool settling = now_seconds() - start < settle;
+        const double at = now_seconds() - start;
         const auto resident = resident_bytes(flags.pid);
         const auto status = status_of(folder, flags.pid);
-        w.ended = !resident || !status;
-        if (w.ended) break;
-        w.samples++;
-        take_memory(w, *resident, settling);
-        if (*status) take_status(w, **status, settling);
+        ended = !resident || !status;
+        if (ended) break;
+        const auto ram = read_ram();
+        w.take_memory(at, *resident, ram ? ram->available_bytes : UINT64_MAX);
+        if (*status) w.take_status(at, **status);
         std::this_thread::sleep_for(period);
     }
     const double watched = now_seconds() - start;
-    const std::vector<std::string> failed = verdict(w, flags, watched);
-    write_out(fmt::format("Watched process {} for {:.0f} s: {:.3f} GiB resident{}\n", w.pid, watched,
-                          gib(w.most_resident),
-                          w.first_rate > 0 ? fmt::format(", {:.2f} tok/s at first", w.first_rate) : ""));
-    for (const std::string& line : failed) write_out("Failed: " + line + ".\n");
-    if (failed.empty()) write_out("Nothing failed.\n");
+    WatchVerdict verdict = w.verdict(flags.least_tokens_per_second);
+    if (ended)
+        verdict.failed.insert(verdict.failed.begin(),
+                              fmt::format("process {} ended after {:.0f} s", flags.pid, watched));
+    write_out(fmt::format("Watched process {} for {:.0f} s: {:.3f} GiB resident{}\n", flags.pid, watched,
+                          gib(w.most_resident()),
+                          w.first_rate() > 0 ? fmt::format(", {:.2f} tok/s at first", w.first_rate()) : ""));
+    for (const std::string& line : verdict.unjudged) write_out(line + "\n");
+    for (const std::string& line : verdict.failed) write_out("Failed: " + line + ".\n");
+    if (verdict.failed.empty()) write_out("Nothing failed.\n");
     if (Status s = finish_output(); !s) return s.error();
-    return failed.empty() ? 0 : 1;
+    return verdict.failed.empty() ? 0 : 1;
 }
 
 }  // namespace ft::cli

@@ -21,6 +21,7 @@
 #include "device/cpu.h"
 #include "engine/machine_profile.h"
 #include "engine/model_shape.h"
+#include "engine/swap_folder.h"
 #include "kernels/kernels.h"
 #include "tiers/expert_pack.h"
 
@@ -119,25 +120,36 @@ Expected<std::optional<ModelShape>> look_at_model(const std::string& path, const
     return std::optional<ModelShape>();
 }
 
-// What a copy of the experts in memory.swap_dir takes; 0 where the plan makes none. As in slots, so an expert
-// is one read (tiers/expert_pack.h).
-uint64_t copied_bytes(const Plan& plan, const ModelShape& shape) {
-    uint64_t bytes = 0;
-    if (!plan.fits || plan.experts_resident) return 0;
-    for (const ExpertClass& kind : shape.classes)
-        bytes += static_cast<uint64_t>(kind.n_experts) * kind.slot_bytes();
-    return bytes;
+// A model and the plan for it.
+struct PlannedModel {
+    const ModelShape& shape;
+    Plan plan;
+};
+
+// What `run` would do with the folder (engine/swap_folder.h). As in slots, so an expert is one read
+// (tiers/expert_pack.h). Nothing of a model that does not fit, or where none is named.
+ExpertCopy expert_copy(const std::string& folder, const Drive& drive, const std::string& path,
+                       const std::optional<PlannedModel>& model) {
+    if (!model) return {0, memory_folder_reason(drive)};
+    if (!model->plan.fits) return {};
+    if (model->plan.experts_resident) return {0, "RAM holds all weights"};
+    const DriveComparison drives = compare_drives(path, folder);
+    if (!drives.faster) return {0, drives.why};
+    std::error_code failed;
+    ExpertCopy copy;
+    if (std::filesystem::exists(ExpertPack::path_in(folder, path), failed)) return copy;
+    for (const ExpertClass& kind : model->shape.classes)
+        copy.bytes += static_cast<uint64_t>(kind.n_experts) * kind.slot_bytes();
+    return copy;
 }
 
-Check look_at_swap_dir(const std::string& folder, const std::string& model, uint64_t copy_bytes) {
-    const auto drive = drive_of(folder), of_model = drive_of(model);
+Check look_at_swap_dir(const std::string& folder, const std::string& path,
+                       const std::optional<PlannedModel>& model) {
+    const auto drive = drive_of(folder);
     if (!drive)
         return {"swap_dir", State::problem, printable(folder),
                 "Name a folder that exists, or leave the setting out."};
-    std::error_code failed;
-    const bool same = of_model && of_model->identity() == drive->identity();
-    const bool made = std::filesystem::exists(ExpertPack::path_in(folder, model), failed);
-    return swap_dir_check(folder, *drive, same || made ? 0 : copy_bytes);
+    return swap_dir_check(folder, *drive, expert_copy(folder, *drive, path, model));
 }
 
 Expected<int> examine(const Settings& settings, bool as_json) {
@@ -162,9 +174,9 @@ Expected<int> examine(const Settings& settings, bool as_json) {
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     const PlanSettings wanted = plan_settings({path, settings, 0});
     if (settings.has("memory.swap_dir"))
-        report.checks.push_back(
-            look_at_swap_dir(settings.text("memory.swap_dir"), where,
-                             shape ? copied_bytes(plan(machine, *shape, wanted), *shape) : 0));
+        report.checks.push_back(look_at_swap_dir(
+            settings.text("memory.swap_dir"), where,
+            shape ? std::optional(PlannedModel{*shape, plan(machine, *shape, wanted)}) : std::nullopt));
     report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
     if (path.empty() || shape)
         report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(), wanted,

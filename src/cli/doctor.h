@@ -27,9 +27,12 @@ struct Check {
 std::vector<Check> machine_checks(const std::string& path, const MachineProfile& profile);
 Check drive_check(const Drive& drive, const DriveProfile& profile);
 
-// memory.swap_dir: the drive of the folder, and whether a copy of the experts has room there. copy_bytes: 0
-// where none will be made (RAM holds all experts, the model lies on the same drive, or no model is named).
-Check swap_dir_check(const std::string& folder, const Drive& drive, uint64_t copy_bytes);
+// memory.swap_dir: the drive of the folder, and whether a copy of the experts has room there.
+struct ExpertCopy {
+    uint64_t bytes = 0;  // that will be written; 0 where it is there, none will be made, or no model is named
+    std::string why_not;  // the reason that `run` gives for making none; "": it would, or no model is named
+};
+Check swap_dir_check(const std::string& folder, const Drive& drive, const ExpertCopy& copy);
 
 // doctor_model.cpp: the file's own health. A file that cannot be opened is a problem; `error` says why.
 std::vector<Check> model_checks(const Gguf& file);

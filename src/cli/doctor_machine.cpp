@@ -132,22 +132,23 @@ std::vector<Check> machine_checks(const std::string& path, const MachineProfile&
     return checks;
 }
 
-Check swap_dir_check(const std::string& folder, const Drive& drive, uint64_t copy_bytes) {
+Check swap_dir_check(const std::string& folder, const Drive& drive, const ExpertCopy& copy) {
     Check check{"swap_dir", State::ok,
                 fmt::format("{}: {}{}, {:.1f} GiB free", printable(folder), drive_kind_name(drive.kind),
                             drive.device.empty() ? "" : " " + drive.device, gib(drive.free_bytes)),
                 ""};
-    if (copy_bytes > 0)
-        check.value += fmt::format("; a copy of the experts takes {:.2f} GiB", gib(copy_bytes));
+    if (!copy.why_not.empty()) check.value += "; nothing is copied there: " + copy.why_not;
+    else if (copy.bytes > 0)
+        check.value += fmt::format("; a copy of the experts takes {:.2f} GiB", gib(copy.bytes));
     if (is_slow(drive.kind)) {
         check.state = State::warning;
         check.advice = "Choose a folder on an NVMe drive: a slow one would cost seconds for each token.";
-    } else if (copy_bytes > drive.free_bytes) {
+    } else if (copy.why_not.empty() && copy.bytes > drive.free_bytes) {
         check.state = State::warning;
         check.advice = fmt::format(
             "{:.2f} GiB more must be free there: without them the start is refused, where this drive is "
             "faster than the model's.",
-            gib(copy_bytes - drive.free_bytes));
+            gib(copy.bytes - drive.free_bytes));
     }
     return check;
 }

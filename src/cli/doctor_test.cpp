@@ -44,19 +44,24 @@ TEST(Doctor, TheDrivesRowHasItsFiguresAndAdviceWhereItIsSlow) {
 }
 
 TEST(Doctor, SwapDirNamesItsDriveAndWhatACopyLacks) {
-    const Check good = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), 15 * k_gib);
+    const Check good = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), {15 * k_gib, ""});
     EXPECT_EQ(good.state, State::ok);
     EXPECT_THAT(good.value, AllOf(HasSubstr("/data/swap"), HasSubstr("nvme0n1"), HasSubstr("20.0 GiB free"),
                                   HasSubstr("takes 15.00 GiB")));
-    const Check full = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), 23 * k_gib);
+    const Check full = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), {23 * k_gib, ""});
     EXPECT_EQ(full.state, State::warning);
     EXPECT_THAT(full.value, AllOf(HasSubstr("20.0 GiB free"), HasSubstr("takes 23.00 GiB")));
     EXPECT_THAT(full.advice, HasSubstr("3.00 GiB more"));
-    const Check slow = swap_dir_check("/data/swap", drive_with(DriveKind::rotating, 20), 0);
+    const Check slow = swap_dir_check("/data/swap", drive_with(DriveKind::rotating, 20), {0, ""});
     EXPECT_EQ(slow.state, State::warning);
     EXPECT_THAT(slow.value, AllOf(HasSubstr("rotating disk sda"), Not(HasSubstr("copy"))));
     EXPECT_THAT(slow.advice, HasSubstr("NVMe"));
-    EXPECT_EQ(swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 1), 0).state, State::ok);
+    const Check unused =
+        swap_dir_check("/dev/shm", drive_with(DriveKind::memory, 1), {0, "it lies in memory"});
+    EXPECT_EQ(unused.state, State::ok);
+    EXPECT_THAT(unused.value,
+                AllOf(HasSubstr("nothing is copied there: it lies in memory"), Not(HasSubstr("takes"))));
+    EXPECT_EQ(swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 1), {0, ""}).state, State::ok);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST(DoctorWatch, AMarginThatIsUndercutFailsAtAnyTime) {
 
 TEST(DoctorWatch, SpeedIsJudgedWhereTokensWereGenerated) {
     Watched w;
+    w.take_memory(0, k_gib, k_much);
     w.take_memory(61, k_gib, k_much);
     EXPECT_THAT(w.verdict({}).unjudged, IsEmpty());
     EXPECT_THAT(w.verdict(5).unjudged, ElementsAre(HasSubstr("does not say how fast")));

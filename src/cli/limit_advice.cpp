@@ -17,11 +17,11 @@ LimitAdvice limit_advice(const LimitFacts& facts) {
     const double seconds = (t.prompt_ms + t.predicted_ms) / 1e3;
     if (seconds < k_shortest_seconds) return {};
     if (t.experts && t.experts->wait_seconds > k_clear_share * seconds)
-        return {"drive", fmt::format("The drive is the limit: {:.0f} of {:.0f} s were spent waiting for "
-                                     "experts. More RAM (--ram) or "
-                                     "a faster "
-                                     "drive (memory.swap_dir) helps most.",
-                                     t.experts->wait_seconds, seconds)};
+        return {"drive",
+                fmt::format("The drive is the limit: {:.0f} of {:.0f} s were spent waiting for experts. More "
+                            "RAM (--ram){} helps most.",
+                            t.experts->wait_seconds, seconds,
+                            facts.swap_dir_unused ? "" : " or a faster drive (memory.swap_dir)")};
     if (facts.foreign_cpu > k_clear_share)
         return {"cpu",
                 fmt::format("The processors are the limit: other programs used {:.0f} % of them meanwhile.",

@@ -10,6 +10,7 @@ namespace ft::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 LimitFacts ten_seconds() {
     LimitFacts facts;
@@ -31,7 +32,10 @@ TEST(LimitAdvice, NothingWhereNothingIsClear) { EXPECT_EQ(limit_advice(ten_secon
 TEST(LimitAdvice, TheDrive) {
     LimitFacts facts = ten_seconds();
     facts.timings.experts->wait_seconds = 6;
-    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("drive is the limit: 6 of 10 s"));
+    EXPECT_THAT(limit_advice(facts).sentence,
+                AllOf(HasSubstr("drive is the limit: 6 of 10 s"), HasSubstr("memory.swap_dir")));
+    facts.swap_dir_unused = true;
+    EXPECT_THAT(limit_advice(facts).sentence, AllOf(HasSubstr("--ram"), Not(HasSubstr("swap_dir"))));
     facts.timings.experts.reset();
     EXPECT_EQ(limit_advice(facts).limit, "");
 }

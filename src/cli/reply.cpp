@@ -105,11 +105,13 @@ void log_statistics(RunModel& model, const Reply& reply, Figures figures) {
         log("stats", "all weights are in RAM: nothing was read from the drive");
     }
     const auto profile = known_machine_profile(model.path);
-    LimitAdvice advice = limit_advice({.timings = t,
-                                       .foreign_cpu = reply.foreign_cpu,
-                                       .ram_gb_per_second = profile ? profile->ram_read_gb_per_second : 0,
-                                       .threads = model.engine->threads(),
-                                       .cores = physical_cores()});
+    LimitAdvice advice =
+        limit_advice({.timings = t,
+                      .foreign_cpu = reply.foreign_cpu,
+                      .ram_gb_per_second = profile ? profile->ram_read_gb_per_second : 0,
+                      .swap_dir_unused = model.settings.has("memory.swap_dir") && !model.engine->reads_pack(),
+                      .threads = model.engine->threads(),
+                      .cores = physical_cores()});
     if (!advice.limit.empty() && advice.limit != model.limit) log("advice", "{}", advice.sentence);
     model.limit = std::move(advice.limit);
 }

@@ -49,13 +49,19 @@ std::string slow_folder_warning(const std::string& folder, const Drive& drive) {
                        path_text(folder), drive.device);
 }
 
+std::string memory_folder_reason(const Drive& drive) {
+    if (drive.kind != DriveKind::memory) return "";
+    return "the folder lies in memory, which is worth more as slots (memory.ram_budget)";
+}
+
 DriveComparison compare_drives(const std::string& model_path, const std::string& folder) {
     const auto of_model = drive_of(model_path), of_folder = drive_of(folder);
     const bool same_device = of_model && of_folder && of_model->identity() == of_folder->identity();
     if (same_device || same_file_system(model_path, folder))
         return {false, "it is on the model's own drive, which costs no space and is as fast"};
-    if (of_folder && of_folder->kind == DriveKind::memory)
-        return {false, "the folder lies in memory, which is worth more as slots (memory.ram_budget)"};
+    if (of_folder)
+        if (std::string reason = memory_folder_reason(*of_folder); !reason.empty())
+            return {false, std::move(reason)};
     if (of_folder)
         if (const std::string warning = slow_folder_warning(folder, *of_folder); !warning.empty())
             log("warn", "{}", warning);

@@ -21,6 +21,10 @@ DriveComparison compare_drives(const std::string& model_path, const std::string&
 using CompareDrives =
     std::function<DriveComparison(const std::string& model_path, const std::string& folder)>;
 
+// The same where the folder lies in memory: why nothing is copied there, whatever the model's drive. "" on
+// any drive.
+std::string memory_folder_reason(const Drive& drive);
+
 // Of a folder on a disk that turns, with its name; "" on any other drive.
 std::string slow_folder_warning(const std::string& folder, const Drive& drive);
 

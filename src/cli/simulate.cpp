@@ -1,7 +1,9 @@
 // freetoken simulate TRACE: the hit rates of every cache policy at every size, from recorded routes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
+#include "base/log.h"
 #include "base/thread_pool.h"
 #include "cli/command.h"
 #include "cli/named_files.h"
@@ -24,7 +26,44 @@ struct SimulateFlags {
     std::vector<int64_t> slots;
 };
 
-Simulation simulate_trace(const Trace& trace, const SimulateFlags& flags) {
+// Rising, each once; the replay's own where none were named.
+Expected<std::vector<int64_t>> sizes_to_try(const Trace& trace, std::vector<int64_t> named) {
+    if (named.empty()) return replay_sizes(trace);
+    const int64_t most = int64_t{trace.n_layers} * trace.n_experts;
+    std::sort(named.begin(), named.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
+    if (named.back() > most)
+        return Error{
+            Code::invalid,
+            fmt::format("--slots {}: the model of this trace has {} experts in all", named.back(), most),
+            fmt::format("Name {} at most.", most)};
+    return named;
+}
+
+// A file that was cut at the end of a row still parses. Nothing left of the answer is refused, for hits are
+// counted there; where some is left, that is the trace.
+Status take_rows_that_are_there(Trace& trace, const std::string& path) {
+    const int64_t last = trace.rows.back().token;
+    if (trace.n_tokens <= trace.n_prompt)
+        return Error{Code::invalid,
+                     fmt::format("{}: the trace has no token of an answer, and hits are counted there",
+                                 path_text(path)),
+                     "Record one with more --max-tokens."};
+    if (last < trace.n_prompt)
+        return Error{
+            Code::truncated,
+            fmt::format("{}: rows are missing: the trace is of {} tokens, {} of them the prompt's, and "
+                        "has rows of the first {} only",
+                        path_text(path), trace.n_tokens, trace.n_prompt, last + 1),
+            "Record or copy it again."};
+    if (last + 1 < trace.n_tokens)
+        log("warn", "{}: rows are missing: the trace is of {} tokens, and has rows of the first {} only",
+            path_text(path), trace.n_tokens, last + 1);
+    trace.n_tokens = last + 1;
+    return {};
+}
+
+Simulation simulate_trace(const Trace& trace, const std::vector<int64_t>& sizes, const SimulateFlags& flags) {
     Simulation out{.model = trace.model,
                    .n_layers = trace.n_layers,
                    .n_experts = trace.n_experts,
@@ -34,7 +73,7 @@ Simulation simulate_trace(const Trace& trace, const SimulateFlags& flags) {
                    .demand_slots = trace.demand_slots(),
                    .demand_bytes = trace.demand_bytes()};
     const SlotClasses classes = slot_classes(trace);
-    for (const int64_t slots : flags.slots.empty() ? replay_sizes(trace) : flags.slots) {
+    for (const int64_t slots : sizes) {
         const std::vector<int64_t> split = split_slots(classes, slots, trace.n_experts);
         Simulation::Size size{.slots = slots, .demands = static_cast<double>(slots) / trace.demand_slots()};
         for (size_t c = 0; c < split.size(); ++c)
@@ -70,14 +109,15 @@ Expected<int> simulate(const SimulateFlags& flags) {
     if (Status s = check_outputs(result, input); !s) return s.error();
     Expected<Trace> trace = read_trace(flags.trace);
     if (!trace) return trace.error();
-    if (trace->rows.back().token < trace->n_prompt)
-        return Error{Code::invalid,
-                     fmt::format("{}: the trace has no token of an answer, and hits are counted there",
-                                 path_text(flags.trace)),
-                     "Record one with more --max-tokens."};
-    const Simulation simulation = simulate_trace(*trace, flags);
-    if (!flags.svg.empty())
+    if (Status s = take_rows_that_are_there(*trace, flags.trace); !s) return s.error();
+    const auto sizes = sizes_to_try(*trace, flags.slots);
+    if (!sizes) return sizes.error();
+    const Simulation simulation = simulate_trace(*trace, *sizes, flags);
+    if (!flags.svg.empty()) {
         if (Status s = write_file(flags.svg, simulation_svg(simulation)); !s) return s.error();
+        log("simulate", "{}: a chart of {} policies at {} sizes", path_text(flags.svg),
+            simulation.lines.size(), simulation.sizes.size());
+    }
     write_out(flags.json ? simulation_json(simulation) : simulation_table(simulation));
     return 0;
 }

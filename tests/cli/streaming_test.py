@@ -138,6 +138,28 @@ class Simulate(harness.Case):
         self.assertGreaterEqual(long, 299)
         self.assertNotIn("short trace", said)
 
+    def test_named_sizes_come_rising_and_once_and_within_the_model(self):
+        head = "# freetoken-trace 1\n# layers 1 experts 4 top_k 1 tokens 3 prompt_tokens 1\n"
+        trace, chart = self.write("a.trace", head + "0 0 1\n0 1 2\n0 2 1\n"), self.path("a.svg")
+        r = self.good(run("simulate", trace, "--slots", "2,1,4,2", "--json", "--svg", chart))
+        for rows in r.json()["policies"].values():
+            self.assertEqual([row["slots"] for row in rows], [1, 2, 4])
+        self.assertIn("a.svg", r.err)
+        places = [float(x) for x in re.findall(r'<circle cx="([0-9.e+-]+)"', chart.read_text())]
+        self.assertTrue(places and min(places) >= 0 and max(places) <= 960, places)
+        self.refused(run("simulate", trace, "--slots", "1,5"), "--slots 5", "4 experts in all")
+
+    def test_a_trace_that_was_cut(self):
+        head = "# freetoken-trace 1\n# layers 1 experts 4 top_k 1 tokens 3 prompt_tokens 1\n"
+        none_left = self.write("none.trace", head + "0 0 1\n")
+        self.refused(run("simulate", none_left), "none.trace", "rows are missing", "3 tokens")
+        one_left = self.write("one.trace", head + "0 0 1\n0 1 2\n")
+        r = self.good(run("simulate", one_left))
+        self.assertIn("rows are missing", r.err)
+        self.assertIn("1 of the answer are counted", r.text)
+        no_answer = self.write("prompt.trace", "# freetoken-trace 1\n# layers 1 experts 4 top_k 1 tokens 1 prompt_tokens 1\n0 0 1\n")
+        self.refused(run("simulate", no_answer), "prompt.trace", "no token of an answer")
+
     def test_a_trace_that_is_none_and_a_chart_that_has_no_place(self):
         self.refused(run("simulate", MODEL), "model.gguf")
         trace = self.write("b.trace", "# freetoken-trace 1\n# layers 1 experts 2 top_k 1 tokens 2 prompt_tokens 1\n0 0 1\n0 1 5\n")

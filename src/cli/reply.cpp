@@ -73,12 +73,21 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
                  model.engine->forgotten(model.sequence->n_past()), watch.share()};
 }
 
+namespace {
+
+// "24 tokens, 120.0 tok/s"; the first token of an answer comes with the prompt, so one alone has no rate.
+std::string tokens_and_rate(int64_t n, double per_second) {
+    const std::string tokens = fmt::format("{} token{}", n, n == 1 ? "" : "s");
+    return per_second > 0 ? fmt::format("{}, {:.1f} tok/s", tokens, per_second) : tokens;
+}
+
+}  // namespace
+
 std::string statistics_line(const Timings& t) {
-    std::string line = fmt::format(
-        "prompt {} tokens, {:.1f} tok/s; first token after {:.0f} ms; answer {} tokens, {:.1f} tok/s; "
-        "{:.1f} GB/s read",
-        t.prompt_n, t.prompt_per_second(), t.ttft_ms, t.predicted_n, t.predicted_per_second(),
-        t.read_gb_per_second());
+    std::string line = fmt::format("prompt {}; first token after {:.0f} ms; answer {}",
+                                   tokens_and_rate(t.prompt_n, t.prompt_per_second()), t.ttft_ms,
+                                   tokens_and_rate(t.predicted_n, t.predicted_per_second()));
+    if (t.read_gb_per_second() > 0) line += fmt::format("; {:.1f} GB/s read", t.read_gb_per_second());
     if (t.experts)
         line +=
             fmt::format("; {:.0f} % of experts in RAM, {:.2f} GB read from the drive, {:.1f} s waited for it",

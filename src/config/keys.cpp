@@ -110,11 +110,13 @@ constexpr Key k_first_keys[] = {
      .name = "expert_policy",
      .kind = Kind::choice,
      .use = Use::loading,
-     .choices = "lru|lfu|lfru|static",
+     .choices = "lru|lru-layer|lfu|lfru|static",
      .fallback = "lfu",
      .help =
-         "which expert makes room for another: the one unused longest, the one least used lately, the one "
-         "with the worst ratio of both, or none of the hottest. No answer depends on it",
+         "which expert makes room for another: the one unused longest, of all layers or (lru-layer) of "
+         "layers that "
+         "have more than an equal share; the one least used lately, the one with the worst ratio of both, or "
+         "none of the hottest. No answer depends on it",
      .example = "lfu"},
     {.section = "memory",
      .name = "prefetch",
@@ -282,7 +284,8 @@ constexpr Key k_first_keys[] = {
      .fallback = "auto",
      .flag = "--threads",
      .value_name = "N",
-     .help = "threads that compute; auto is one for each physical core",
+     .help = "threads that compute; auto is one for each physical core. The flag takes 0 and -1 as auto, as "
+             "llama.cpp's programs do",
      .example = "8"},
     {.section = "inference",
      .name = "max_tokens",

@@ -118,8 +118,9 @@ TEST(ParseValue, AnUpperEndThatIsPassedIsNamed) {
 TEST(ParseValue, BooleansAndChoices) {
     const Key yes_no = {.section = "s", .name = "k", .kind = Kind::boolean};
     EXPECT_EQ(parsed(yes_no, "true"), "true");
-    EXPECT_EQ(parsed(yes_no, "off"), "false");
-    EXPECT_EQ(parsed(yes_no, "perhaps"), "NAME takes true or false, not \"perhaps\"");
+    EXPECT_EQ(parsed(yes_no, "false"), "false");
+    for (const char* word : {"perhaps", "yes", "no", "on", "off", "1", "0", "True"})
+        EXPECT_EQ(parsed(yes_no, word), fmt::format("NAME takes true or false, not \"{}\"", word));
     const Key choice = {.section = "s", .name = "k", .kind = Kind::choice, .choices = "lru|lfu"};
     EXPECT_EQ(parsed(choice, "lfu"), "lfu");
     EXPECT_EQ(parsed(choice, "clock"), "NAME takes one of lru, lfu, not \"clock\"");

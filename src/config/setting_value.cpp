@@ -40,8 +40,8 @@ Error not_allowed(const Key& key, std::string_view name, std::string_view text) 
 bool in_range(const Key& key, double value) { return value >= key.least && value <= key.most; }
 
 std::optional<bool> parse_boolean(std::string_view text) {
-    if (text == "true" || text == "yes" || text == "on") return true;
-    if (text == "false" || text == "no" || text == "off") return false;
+    if (text == "true") return true;
+    if (text == "false") return false;
     return std::nullopt;
 }
 

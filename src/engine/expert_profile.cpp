@@ -61,7 +61,7 @@ void ExpertProfile::write(const std::vector<uint32_t>& uses) const {
     std::vector<uint32_t> halved = uses;
     for (uint32_t& n : halved) n -= n / 2;
     const uint64_t sum = check_sum(halved);
-    auto file = OutputFile::create(path_);
+    auto file = OutputFile::create(path_, 0600);  // it tells something of what was asked
     if (!file) return;
     if (file->write(std::as_bytes(std::span(k_profile_magic))) &&
         file->write(std::as_bytes(std::span(&sum, 1))) && file->write(std::as_bytes(std::span(halved))))

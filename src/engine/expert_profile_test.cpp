@@ -58,6 +58,12 @@ TEST_F(ExpertProfileTest, OlderUsesCountHalfAndTheMostUsedComeFirst) {
                 ElementsAre(std::pair(1, 0), std::pair(0, 1), std::pair(0, 2), std::pair(1, 2)));
 }
 
+TEST_F(ExpertProfileTest, ItIsItsOwnersAlone) {
+    const Gguf gguf = model();
+    ExpertProfile(gguf, 2, 3).write({1, 2, 3, 4, 5, 6});
+    EXPECT_EQ(fs::status(file()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
 TEST_F(ExpertProfileTest, OneThatIsDamagedOrOfAnotherModelIsNone) {
     const Gguf gguf = model();
     const ExpertProfile profile(gguf, 2, 3);

@@ -258,8 +258,8 @@ void print_outcome(const BatchFlags& flags, const Batch& batch, const BatchOutpu
 }
 
 Expected<int> run_batch(const ModelChoice& choice, const BatchFlags& flags) {
-    if (Status s = require_flag(flags.input, "the input IN.jsonl"); !s) return s.error();
-    if (Status s = require_flag(flags.output, "-o OUT.jsonl"); !s) return s.error();
+    if (Status s = require_flag(flags.input, "batch", "the input IN.jsonl"); !s) return s.error();
+    if (Status s = require_flag(flags.output, "batch", "-o OUT.jsonl"); !s) return s.error();
     Expected<LineReader> input = LineReader::open(flags.input, k_longest_batch_line);
     if (!input) return input.error();
     Expected<BatchOutput> output = BatchOutput::inspect(flags.output);

@@ -114,8 +114,6 @@ std::vector<OwnFlag> own_flags(const CLI::App& app) {
 
 constexpr size_t k_longest_short_flag = 3;  // "-sq", "-ngl"
 
-std::string see_help(std::string_view command) { return fmt::format("See `freetoken {} --help`.", command); }
-
 // What a flag of another program is here; "" where there is nothing to say.
 std::string habit_hint(const Command& command, const CLI::App& app, std::string_view flag) {
     std::vector<std::string> known = flag_names(app);

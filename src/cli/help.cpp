@@ -98,6 +98,8 @@ std::string wrapped(std::string_view text, size_t indent, size_t width) {
     return out;
 }
 
+std::string see_help(std::string_view command) { return fmt::format("See `freetoken {} --help`.", command); }
+
 std::string usage_line(const Command& command) {
     return fmt::format("freetoken {} {}", command.name, command.arguments);
 }

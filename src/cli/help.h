@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -23,6 +24,7 @@ std::string option_value(const CLI::Option& option);
 // blanks, and the first is taken to begin at that column.
 std::string wrapped(std::string_view text, size_t indent, size_t width);
 
+std::string see_help(std::string_view command);  // "See `freetoken run --help`."
 std::string usage_line(const Command& command);  // "freetoken run MODEL.gguf [options]"
 std::string command_help(const Command& command, const CLI::App& app, size_t width);
 std::string program_help(size_t width);  // all commands, one line each

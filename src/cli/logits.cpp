@@ -92,7 +92,8 @@ Status feed(Session& session, std::span<const int32_t> ids, Outputs& outputs) {
 }
 
 Expected<int> write_logits(const ModelChoice& model, const LogitsFlags& flags) {
-    for (const Status& s : {require_flag(flags.ids, "--ids FILE"), require_flag(flags.out, "-o FILE")})
+    for (const Status& s :
+         {require_flag(flags.ids, "logits", "--ids FILE"), require_flag(flags.out, "logits", "-o FILE")})
         if (!s) return s.error();
     auto ids = read_ids(flags.ids);
     if (!ids) return ids.error();

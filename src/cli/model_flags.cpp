@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cli/foreign_flags.h"
+#include "cli/help.h"
 #include "cli/kept_layers.h"
 #include "cli/model_name.h"
 #include "cli/modelfile.h"
@@ -131,6 +132,7 @@ Expected<ModelChoice> choice_of(const ModelFlags& flags, const Settings& setting
                      "Give the GGUF file as an argument, or as model.path in --config."};
     Expected<NamedModel> model = named_model(settings.text("model.path"), settings);
     if (!model) return model_failure(model.error(), flags, settings, sources);
+    if (const Status s = check_no_address(model->path); !s && !flags.reads_addresses) return s.error();
     const int64_t n_ctx = settings.has("kv_cache.max_context") ? settings.integer("kv_cache.max_context") : 0;
     return ModelChoice{std::move(model->path), settings, n_ctx,
                        flags.settings.has_config() ? flags.settings.config_path : "", std::move(model->name)};
@@ -189,9 +191,9 @@ std::string ModelChoice::shown_name() const {
     return name.empty() ? path.substr(path.find_last_of('/') + 1) : name;
 }
 
-Status require_flag(const std::string& text, std::string_view flag_and_value) {
+Status require_flag(const std::string& text, std::string_view command, std::string_view flag_and_value) {
     if (!text.empty()) return {};
-    return Error{Code::invalid, fmt::format("{} is needed", flag_and_value), ""};
+    return Error{Code::invalid, fmt::format("{}: {} is needed", command, flag_and_value), see_help(command)};
 }
 
 }  // namespace ft::cli

@@ -34,6 +34,7 @@ struct ModelFlags {
     SettingsFlags settings;
     std::string profile, modelfile;  // of `serve`; "": none
     bool foreign_variables = false;  // OLLAMA_* count
+    bool reads_addresses = false;    // http:// and https:// as a model, whose header is enough
     struct Flag {
         const Key* key;
         CLI::Option* option;
@@ -63,7 +64,7 @@ struct ModelChoice {
 Expected<int> with_model(const ModelFlags& flags,
                          const std::function<Expected<int>(const ModelChoice&)>& body);
 
-// An error that names the flag when `text` is empty: require_flag(*ids, "--ids FILE").
-Status require_flag(const std::string& text, std::string_view flag_and_value);
+// An error that names command and flag when `text` is empty: require_flag(*ids, "logits", "--ids FILE").
+Status require_flag(const std::string& text, std::string_view command, std::string_view flag_and_value);
 
 }  // namespace ft::cli

@@ -83,13 +83,23 @@ Expected<NamedModel> named_model(const std::string& word, const Settings& settin
     return NamedModel{model->path(), short_name(*model, *models)};
 }
 
+Status check_no_address(const std::string& path) {
+    if (!is_url(path)) return {};
+    const std::string shown = printable(shown_url(path));
+    return Error{Code::unsupported,
+                 fmt::format("{}: this command takes a file of this machine, not an address", shown),
+                 fmt::format("`freetoken pull {}` fetches it; only `plan` reads an address.", shown)};
+}
+
 Expected<std::string> model_path(const std::string& word, const Settings& settings) {
+    if (const Status s = check_no_address(word); !s) return s.error();
     Expected<NamedModel> model = named_model(word, settings);
     if (!model) return model.error();
     return std::move(model->path);
 }
 
 Expected<std::string> model_path(const std::string& word) {
+    if (const Status s = check_no_address(word); !s) return s.error();
     if (is_place(word)) {
         Expected<NamedModel> model = at_place(word);
         if (!model) return model.error();

@@ -25,6 +25,11 @@ struct NamedModel {
 // name. What looks like a file's path and is no name comes back as it is, so that whoever opens it says what
 // is wrong. A folder of safetensors weights is refused, and `pull` named. hf.co/ may stand before a name.
 Expected<NamedModel> named_model(const std::string& word, const Settings& settings);
+
+// An error where it is an address, for commands that read none: all but `plan`.
+Status check_no_address(const std::string& path);
+
+// The file of such a model, for commands that read no address.
 Expected<std::string> model_path(const std::string& word, const Settings& settings);
 
 // The same for commands without a configuration: settings of the environment count.

@@ -86,10 +86,19 @@ TEST_F(ModelNameTest, AFileComesBeforeAName) {
 }
 
 TEST_F(ModelNameTest, WhatLooksLikeAPathIsLeftToWhoeverOpensIt) {
-    for (const char* word :
-         {"", "absent.gguf", "./absent", "../x", "/absent/x", "https://example.org/m.gguf"})
+    for (const char* word : {"", "absent.gguf", "./absent", "../x", "/absent/x"})
         EXPECT_EQ(path_of(word), word);
     EXPECT_EQ(path_of(std::string("a\0b", 3)), std::string("a\0b", 3));
+}
+
+TEST_F(ModelNameTest, AnAddressIsRefusedAndPullNamed) {
+    for (const std::string& said : {path_of("https://example.org/m.gguf?key=s"),
+                                    model_path("https://example.org/m.gguf?key=s").error().sentence()}) {
+        EXPECT_NE(said.find("https://example.org/m.gguf"), std::string::npos) << said;
+        EXPECT_NE(said.find("freetoken pull https://example.org/m.gguf"), std::string::npos) << said;
+        EXPECT_NE(said.find("plan"), std::string::npos) << said;
+        EXPECT_EQ(said.find("key=s"), std::string::npos) << said;
+    }
 }
 
 TEST_F(ModelNameTest, AFolderOfSafetensorsIsRefusedAndPullNamed) {

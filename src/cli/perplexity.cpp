@@ -91,7 +91,7 @@ struct Chunks {
 };
 
 Expected<int> print_perplexity(const ModelChoice& model, const std::string& text_path, bool as_json) {
-    if (Status s = require_flag(text_path, "--text FILE"); !s) return s.error();
+    if (Status s = require_flag(text_path, "perplexity", "--text FILE"); !s) return s.error();
     LoadOptions options = load_options(model);
     if (options.n_ctx == 0) options.n_ctx = k_default_chunk;
     if (options.n_ctx < k_least_chunk)

@@ -143,6 +143,7 @@ Expected<int> print_plan(const ModelChoice& model, const PlanFlags& flags) {
 
 Action define_plan(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::loading);
+    model_flags->reads_addresses = true;
     app.get_option("model")->description(
         "the model's GGUF file, of a split model any part; or its address (https://…), of which only the "
         "header is read; or a name of `freetoken list`");

@@ -34,7 +34,7 @@ struct PullFlags {
 };
 
 Expected<ModelSource> wanted_source(const PullFlags& flags, const HubServers& servers) {
-    if (Status s = require_flag(flags.source, "OWNER/REPO"); !s) return s.error();
+    if (Status s = require_flag(flags.source, "pull", "OWNER/REPO"); !s) return s.error();
     auto source = parse_source(flags.source, servers);
     if (!source) return source;
     const bool chosen = !flags.quant.empty() || !flags.file.empty();

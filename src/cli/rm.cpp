@@ -33,7 +33,7 @@ Expected<StoredModel> removable_model(const std::string& word, const Settings& s
 }
 
 Expected<int> remove_named(const Settings& settings, const std::string& word) {
-    if (Status s = require_flag(word, "NAME"); !s) return s.error();
+    if (Status s = require_flag(word, "rm", "NAME"); !s) return s.error();
     const auto store = store_folder(settings);
     if (!store) return store.error();
     const auto model = removable_model(word, settings, *store);

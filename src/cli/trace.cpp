@@ -82,7 +82,8 @@ Expected<std::vector<int32_t>> prompt_ids(const RunModel& model, const TraceFlag
 }
 
 Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
-    for (const Status& s : {require_flag(flags.prompt, "-p TEXT"), require_flag(flags.output, "-o TRACE")})
+    for (const Status& s :
+         {require_flag(flags.prompt, "trace", "-p TEXT"), require_flag(flags.output, "trace", "-o TRACE")})
         if (!s) return s.error();
     Expected<TraceShape> shape = trace_shape(choice.path);
     if (!shape) return shape.error();

@@ -113,6 +113,19 @@ class BadInput(harness.Case):
     def test_context_beyond_the_model(self):
         self.refused(ask("x", "--ctx", 10**9), "context", "1024")
 
+    def test_a_flag_that_is_missing_is_named_with_its_command(self):
+        for words, missing in ((("trace", MODEL, "-o", "t"), "-p TEXT"), (("trace", MODEL, "-p", "x"), "-o TRACE"),
+                               (("logits", MODEL, "-o", "t"), "--ids FILE"), (("perplexity", MODEL), "--text FILE")):
+            with self.subTest(words=words):
+                self.refused(run(*words), "%s: %s is needed" % (words[0], missing), "freetoken %s --help" % words[0])
+
+    def test_an_address_is_refused_where_only_plan_reads_one(self):
+        url = "http://127.0.0.1:9/model.gguf"
+        for words in (("run", url, "-p", "x"), ("doctor", url), ("show", url), ("logits", url, "--ids", "x", "-o", "y"),
+                      ("tokenize", url), ("serve", "--model", url)):
+            with self.subTest(words=words):
+                self.refused(run(*words), url, "freetoken pull " + url, "`plan`")
+
     def test_unknown_flags_and_commands(self):
         for words, nearest in (
             (("run", DEMO, "--tempp", 0), "--temp"),

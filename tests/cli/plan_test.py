@@ -164,7 +164,7 @@ class Plan(WithProfile):
 
     def test_what_is_said_of_a_prediction(self):
         least = self.plan("--ram", 4)["minimum"]["ram"]
-        text = self.good(run("plan", DEMO, "--ram", "%.6f" % (1.2 * least))).text
+        text = self.good(run("plan", DEMO, "--ram", "%.6f" % (1.2 * least / GIB))).text
         self.assertIn("That supposes a model whose choices are as uneven", text)
         self.assertIn("https://", self.good(run("plan", "--help")).text)
         r = run("plan", DEMO, "--ram", "%.6f" % (least / GIB * 0.9))

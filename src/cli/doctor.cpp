@@ -178,6 +178,7 @@ Expected<int> examine(const Settings& settings, bool as_json) {
             settings.text("memory.swap_dir"), where,
             shape ? std::optional(PlannedModel{*shape, plan(machine, *shape, wanted)}) : std::nullopt));
     report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
+    if (shape) report.checks.push_back(plan_check(machine, *shape, wanted));
     if (path.empty() || shape)
         report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(), wanted,
                                           with_threads(report.profile, thread_count(settings)));

@@ -38,6 +38,9 @@ Check swap_dir_check(const std::string& folder, const Drive& drive, const Expert
 std::vector<Check> model_checks(const Gguf& file);
 Check broken_model_check(const Error& error);
 
+// Whether the model fits the budget of RAM, with what the plan takes of it.
+Check plan_check(const Machine& machine, const ModelShape& shape, const PlanSettings& settings);
+
 // What limits a model on this machine, and at what speed.
 struct Bottleneck {
     std::string model;

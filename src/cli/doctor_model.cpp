@@ -93,6 +93,17 @@ Check broken_model_check(const Error& error) {
     return {"gguf", State::problem, error.what, error.remedy.empty() ? "Get the file again." : error.remedy};
 }
 
+Check plan_check(const Machine& machine, const ModelShape& shape, const PlanSettings& settings) {
+    const Plan p = plan(machine, shape, settings);
+    if (!p.fits)
+        return {"plan", State::problem, "does not fit: " + p.shortage,
+                shortage_remedy(machine, shape, settings, p)};
+    return {"plan", State::ok,
+            fmt::format("takes {:.2f} of {:.2f} GiB of RAM, for {} tokens of context", gib(p.total.ram),
+                        gib(p.ram_budget), p.n_ctx),
+            ""};
+}
+
 Bottleneck bottleneck_of(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
                          const MachineProfile& profile) {
     const Plan p = plan(machine, shape, settings);

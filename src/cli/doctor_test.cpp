@@ -43,6 +43,18 @@ TEST(Doctor, TheDrivesRowHasItsFiguresAndAdviceWhereItIsSlow) {
     EXPECT_EQ(drive_check(drive_with(DriveKind::nvme, 100), {}).state, State::warning) << "not measured";
 }
 
+TEST(Doctor, AModelThatDoesNotFitIsAProblemWithARemedy) {
+    const Machine machine{.ram_total = 64 * k_gib, .ram_available = 60 * k_gib, .card = {}};
+    const Check small = plan_check(machine, example_shape(), {.ram_budget = k_gib / 10});
+    EXPECT_EQ(small.state, State::problem);
+    EXPECT_THAT(small.value, HasSubstr("are missing"));
+    EXPECT_THAT(small.advice, HasSubstr("memory.ram_budget (--ram) to "));
+    const Check barred = plan_check(machine, example_shape(), {.cpu_offload = false});
+    EXPECT_EQ(barred.state, State::problem);
+    EXPECT_THAT(barred.advice, HasSubstr("Set memory.cpu_offload to true"));
+    EXPECT_EQ(plan_check(machine, example_shape(), {}).state, State::ok);
+}
+
 TEST(Doctor, SwapDirNamesItsDriveAndWhatACopyLacks) {
     const Check good = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), {15 * k_gib, ""});
     EXPECT_EQ(good.state, State::ok);

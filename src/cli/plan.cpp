@@ -30,9 +30,10 @@ constexpr int64_t k_contexts[] = {1024, 2048, 4096, 8192, 16384, 32768};
 struct PlanFlags {
     double vram_gib = 0;
     bool json = false;
-    std::string command = "run";
+    std::string command;  // "": none is named
 
     PlanFor plan_for() const {
+        if (command.empty()) return PlanFor::any;
         if (command == "run") return PlanFor::run;
         return command == "serve" ? PlanFor::serve : PlanFor::batch;
     }
@@ -45,8 +46,13 @@ Expected<Gguf> open_header(const std::string& path) {
 
 // Rates of the drive that a model lies on; of one that is still on a server, those of the user's own folder.
 // Of the processor's those of the threads that will compute.
-MachineProfile profile_for(const std::string& path, int threads) {
+// measure: what is not known of them yet; else there may be none.
+std::optional<MachineProfile> profile_for(const std::string& path, int threads, bool measure) {
     const std::string where = is_url(path) ? "." : path;
+    if (!measure) {
+        const auto known = known_machine_profile(where);
+        return known ? std::optional(with_threads(*known, threads)) : std::nullopt;
+    }
     const auto say = [] { log("plan", "measuring this machine once, for about 2 s"); };
     return with_threads(machine_profile(where, say), threads);
 }
@@ -83,7 +89,16 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
         report.notes.push_back(
             fmt::format("Predicted for {} of {} cores: --threads {}, which is the default, uses all.",
                         threads, cores, cores));
-    for (std::string& note : machine_notes(threads, 0, cores, 0)) report.notes.push_back(std::move(note));
+    const uint64_t budget = plan_settings(model).ram_budget.value_or(0);
+    for (std::string& note : machine_notes(threads, budget, cores, report.machine.ram_total)) {
+        if (note.front() == 'a') note.front() = 'A';
+        report.notes.push_back(std::move(note));
+    }
+    if (flags.plan_for() == PlanFor::any && report.plan.n_sequences > 1)
+        report.notes.push_back(fmt::format(
+            "Planned for {} answers at once (inference.batch_size), as serve and batch give them: "
+            "--for run plans for a command that gives one at a time.",
+            report.plan.n_sequences));
     if (const std::string note = low_quantisation_note(summarise(file).quantisation); !note.empty())
         report.notes.push_back(note);
     if (flags.vram_gib > 0)
@@ -119,11 +134,8 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     PlanSettings least = settings;
     least.ram_budget = report.plan.minimum_ram;
     report.some_budget_works = plan(report.machine, report.shape, least).fits;
-    std::optional<MachineProfile> profile;
-    if (report.plan.fits) {
-        profile = profile_for(model.path, threads);
-        report.predicted = foresee(report, report.plan, *profile);
-    }
+    const auto profile = profile_for(model.path, threads, report.plan.fits);
+    if (report.plan.fits) report.predicted = foresee(report, report.plan, *profile);
     const MachineProfile* rates = profile ? &*profile : nullptr;
     add_contexts(settings, rates, report);
     add_notes(*file, model, flags, report);
@@ -152,12 +164,13 @@ Action define_plan(CLI::App& app) {
                    "plan for a card of so many GiB too, whether there is one or not")
         ->type_name("GIB")
         ->transform(real_number(0.5, 1024, "GiB"));
-    app.add_option("--for", flags->command,
-                   "the command that the plan is for: run, or serve or batch, which answer several requests "
-                   "at once (inference.batch_size, --parallel; serve keeps RAM for their texts as well)")
+    app.add_option(
+           "--for", flags->command,
+           "the command that the plan is for: run, which gives one answer at a time, or serve or batch, "
+           "which give several at once (inference.batch_size, --parallel; serve keeps RAM for their "
+           "texts as well); without it one answer, or as many as inference.batch_size says")
         ->type_name("COMMAND")
-        ->check(CLI::IsMember({"run", "serve", "batch"}))
-        ->default_str("run");
+        ->check(CLI::IsMember({"run", "serve", "batch"}));
     app.add_flag("--json", flags->json, "print one JSON object; sizes in bytes");
     return [=] {
         return with_model(*model_flags, [&](const ModelChoice& model) { return print_plan(model, *flags); });

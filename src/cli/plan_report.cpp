@@ -151,9 +151,10 @@ std::string prediction_text(const PlanReport& r, const Prediction& p) {
     const int64_t prompt = std::min<int64_t>(k_predicted_prompt, std::max<int64_t>(1, r.plan.n_ctx - 1));
     const bool card = r.machine.card.has_value();
     return fmt::format(
-        "Predicted: {} tok/s; prompts {}{} tok/s, so a prompt of {} tokens is answered {} {}.\n",
-        number_text(p.decode_per_second), card ? "at least " : "", number_text(p.prefill_per_second), prompt,
-        card ? "within" : "after", time_text(p.ttft_ms));
+        "Predicted: {} tok/s{}; prompts {}{} tok/s, so the answer to a prompt of {} tokens begins {} {}.\n",
+        number_text(p.decode_per_second), r.plan.n_sequences > 1 ? " for one answer alone" : "",
+        card ? "at least " : "", number_text(p.prefill_per_second), prompt, card ? "within" : "after",
+        time_text(p.ttft_ms));
 }
 
 std::string verdict_text(const PlanReport& r) {
@@ -174,7 +175,7 @@ std::string contexts_text(const PlanReport& r) {
         text += fmt::format(
             "  {:>8}{:>12}{:>15}{:>10}\n", row.plan.n_ctx, size_text(row.plan.kv_bytes),
             row.plan.fits ? fmt::format("{}", row.plan.n_ram_slots() + row.plan.n_vram_slots()) : "-",
-            !row.plan.fits  ? "no room"
+            !row.plan.fits && row.plan.ram_budget < row.plan.minimum_ram ? "no room"
             : row.predicted ? number_text(row.predicted->decode_per_second)
                             : "-");
     return text;

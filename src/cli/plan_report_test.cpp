@@ -105,6 +105,22 @@ TEST(PlanReport, ExpertsOnACardAreNotSaidToLieInRam) {
     EXPECT_THAT(plan_text(report_of(8 * k_gib, 8)), HasSubstr("are expected in RAM or on the card"));
 }
 
+TEST(PlanReport, SaysWhatIsPredictedForOneAnswerOfSeveral) {
+    PlanReport r = report_of(40 * k_gib, 0);
+    EXPECT_THAT(plan_text(r), HasSubstr("the answer to a prompt of 256 tokens begins after "));
+    EXPECT_THAT(plan_text(r), Not(HasSubstr("for one answer alone")));
+    r.plan.n_sequences = 4;
+    EXPECT_THAT(plan_text(r), HasSubstr(" tok/s for one answer alone; prompts "));
+}
+
+TEST(PlanReport, NoRoomIsSaidOfRamAlone) {
+    PlanReport r = report_of(40 * k_gib, 0);
+    r.contexts = {{plan(r.machine, r.shape, {.ram_budget = 40 * k_gib, .cpu_offload = false}), {}}};
+    EXPECT_THAT(plan_text(r), Not(HasSubstr("no room")));
+    r.contexts = {{plan(r.machine, r.shape, {.ram_budget = k_mib}), {}}};
+    EXPECT_THAT(plan_text(r), HasSubstr("no room"));
+}
+
 TEST(PlanReport, PromptsAreNeverSlowerThanWritingOnACard) {
     for (const double card : {0.0, 6.0, 8.0, 24.0}) {
         const PlanReport r = report_of(8 * k_gib, card);
@@ -116,7 +132,7 @@ TEST(PlanReport, PromptsAreNeverSlowerThanWritingOnACard) {
         } else {
             EXPECT_GE(p.prefill_per_second, p.decode_per_second) << card;
             EXPECT_THAT(plan_text(r), HasSubstr("; prompts at least "));
-            EXPECT_THAT(plan_text(r), HasSubstr("is answered within "));
+            EXPECT_THAT(plan_text(r), HasSubstr("begins within "));
         }
     }
     const PlanReport large = report_of(40 * k_gib, 24);

@@ -29,10 +29,11 @@ PlanSettings plan_settings(const ModelChoice& choice, PlanFor command) {
     plan.cpu_offload = s.boolean("memory.cpu_offload");
     plan.n_ctx = choice.n_ctx;
     const KvOptions kv = kv_options(s);
-    plan.n_sequences =
-        command == PlanFor::run ? step_options(s, 1).batch_size : scheduler_options(s).batch_size;
+    plan.n_sequences = command == PlanFor::run   ? 1
+                       : command == PlanFor::any ? step_options(s, 1).batch_size
+                                                 : scheduler_options(s).batch_size;
     if (command == PlanFor::serve) plan.requests = request_room(s);
-    plan.pool_tokens = kv.pool_tokens;
+    plan.pool_tokens = command == PlanFor::run ? 0 : kv.pool_tokens;
     plan.window = kv.sliding_window;
     plan.sinks = kv.sink_tokens;
     plan.endless = kv.auto_evict;

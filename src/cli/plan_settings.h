@@ -9,9 +9,10 @@
 
 namespace ft::cli {
 
-// What a plan is made for. serve and batch answer several requests at once, and serve keeps room for their
-// texts.
-enum class PlanFor { run, serve, batch };
+// What a plan is made for. run gives one answer at a time, whatever the settings say for others; serve and
+// batch give several at once, and serve keeps room for the texts of requests. any: one, or as many as
+// inference.batch_size says.
+enum class PlanFor { any, run, serve, batch };
 
 PlanSettings plan_settings(const ModelChoice& choice, PlanFor command = PlanFor::run);
 

@@ -27,6 +27,18 @@ TEST(PlanSettings, SayWhatTheSettingsSay) {
     EXPECT_EQ(all.n_ctx, 2048);
 }
 
+TEST(PlanSettings, OneAnswerAtATimeIsPlannedWhateverASharedFileSaysForServers) {
+    const ModelChoice shared{"", settings_with({"inference.batch_size=3", "kv_cache.pool_tokens=4096"}),
+                             1024};
+    const PlanSettings run = plan_settings(shared, PlanFor::run), any = plan_settings(shared, PlanFor::any);
+    EXPECT_EQ(run.n_sequences, 1);
+    EXPECT_EQ(run.pool_tokens, 0);
+    EXPECT_EQ(any.n_sequences, 3);
+    EXPECT_EQ(any.pool_tokens, 4096);
+    EXPECT_EQ(plan_settings({"", settings_with({}), 0}, PlanFor::any).n_sequences, 1);
+    EXPECT_EQ(plan_settings({"", settings_with({}), 0}, PlanFor::serve).n_sequences, 4);
+}
+
 TEST(PlanSettings, TheSettingTakesEveryPolicy) {
     const Key* key = find_key("memory.expert_policy");
     ASSERT_NE(key, nullptr);

@@ -121,7 +121,8 @@ std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& s
                                      const PlanSettings& settings, const Plan& plan,
                                      const MachineProfile* profile);
 
-// The same in a sentence, for a command that asked for what does not fit into its budget of RAM.
+// The same in a sentence, for a command that asked for what does not fit: into its budget of RAM, or without
+// experts in RAM.
 std::string shortage_remedy(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
                             const Plan& plan);
 

@@ -17,18 +17,19 @@ std::string size_text(uint64_t bytes) {
                          : fmt::format("{:.2f} GiB", gib_up(bytes));
 }
 
-// The longest context, in steps of 256, with which the model fits; 0 where none does.
+// The longest context of whole pages with which the model fits; 0 where none does.
 int64_t longest_context(const Machine& machine, const ModelShape& shape, PlanSettings settings) {
-    int64_t fits = 0, too_long = std::max<int64_t>(1, shape.n_ctx_model / 256 + 1);
-    const auto works = [&](int64_t steps) {
-        settings.n_ctx = std::min(steps * 256, shape.n_ctx_model);
+    const int64_t page = shape.kv_page_tokens;
+    int64_t fits = 0, too_long = ceil_div(shape.n_ctx_model, page) + 1;
+    const auto works = [&](int64_t pages) {
+        settings.n_ctx = std::min(pages * page, shape.n_ctx_model);
         return plan(machine, shape, settings).fits;
     };
     while (too_long - fits > 1) {
         const int64_t middle = (fits + too_long) / 2;
         (works(middle) ? fits : too_long) = middle;
     }
-    return std::min(fits * 256, shape.n_ctx_model);
+    return std::min(fits * page, shape.n_ctx_model);
 }
 
 // The smallest budget for one sequence at a time.
@@ -36,6 +37,14 @@ uint64_t minimum_alone(const Machine& machine, const ModelShape& shape, PlanSett
     settings.n_sequences = 1;
     return plan(machine, shape, settings).minimum_ram;
 }
+
+// No card holds the experts, and RAM may not: more of it would change nothing.
+bool bars_experts(const PlanSettings& settings, const Plan& plan) {
+    return !settings.cpu_offload && plan.n_ram_slots() + plan.n_on_drive > 0;
+}
+
+constexpr std::string_view k_allow_offload =
+    "Set memory.cpu_offload to true, so that experts may lie in RAM.";
 
 void advise_on_shortage(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
                         const Plan& p, std::vector<std::string>& advice) {
@@ -53,7 +62,8 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
             "Store keys and values as int8: with --set kv_cache.quant=int8 they take {} in place of {}.",
             size_text(tokens * shape.kv_int8_bytes_per_token), size_text(p.kv_bytes)));
     }
-    if (const uint64_t alone = minimum_alone(machine, shape, settings); alone < p.minimum_ram)
+    if (const uint64_t alone = minimum_alone(machine, shape, settings);
+        p.ram_budget < p.minimum_ram && alone < p.minimum_ram)
         advice.push_back(
             fmt::format("Run fewer sequences at once: {} are asked for; --parallel 1 needs {:.3f} GiB.",
                         settings.n_sequences, gib_rounded_up(alone, 3)));
@@ -62,8 +72,7 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
         if (n > 0 && n < p.n_ctx)
             advice.push_back(fmt::format("Choose a context of {} tokens: --ctx {}.", n, n));
     }
-    if (!settings.cpu_offload)
-        advice.push_back("Set memory.cpu_offload to true, so that experts may lie in RAM.");
+    if (bars_experts(settings, p)) advice.emplace_back(k_allow_offload);
     if (p.ram_budget < p.minimum_ram) {
         if (p.minimum_ram > spare && spare > 0)
             advice.push_back(
@@ -134,16 +143,21 @@ std::vector<std::string> plan_advice(const Machine& machine, const ModelShape& s
 
 std::string shortage_remedy(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
                             const Plan& plan) {
+    std::string text;
+    if (bars_experts(settings, plan)) text = k_allow_offload;
+    if (plan.ram_budget >= plan.minimum_ram) return text;
+    if (!text.empty()) text += " ";
     const uint64_t alone = minimum_alone(machine, shape, settings);
     const std::string fewer =
         alone < plan.minimum_ram
             ? fmt::format("Answer one at a time with --parallel 1, which needs {:.3f} GiB, or raise",
                           gib_rounded_up(alone, 3))
             : "Raise";
-    return fmt::format(
-        "{} memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with --ctx, or take a "
-        "smaller model or quantisation.",
-        fewer, gib_rounded_up(plan.minimum_ram, 3));
+    return text + fmt::format(
+                      "{} memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with "
+                      "--ctx, or take a "
+                      "smaller model or quantisation.",
+                      fewer, gib_rounded_up(plan.minimum_ram, 3));
 }
 
 }  // namespace ft

@@ -423,7 +423,7 @@ TEST(Plan, TheContextThatIsAdvisedFits) {
         if (at == std::string::npos) continue;
         settings.n_ctx = std::stoll(line.substr(at + 6));
         EXPECT_TRUE(plan(machine, shape, settings).fits) << line;
-        settings.n_ctx += 256;
+        settings.n_ctx += shape.kv_page_tokens;
         EXPECT_FALSE(plan(machine, shape, settings).fits) << line;
         named = true;
     }
@@ -469,6 +469,18 @@ TEST(Plan, ExpertsAreOffloadedOnlyWhereThatIsAllowed) {
     EXPECT_FALSE(none.fits);
     EXPECT_NE(none.shortage.find("cpu_offload"), std::string::npos);
     EXPECT_FALSE(plan(machine_of(32, 4), shape, settings).fits);
+    const std::string remedy = shortage_remedy(machine_of(32, 0), shape, settings, none);
+    EXPECT_NE(remedy.find("Set memory.cpu_offload to true"), std::string::npos) << remedy;
+    EXPECT_EQ(remedy.find("memory.ram_budget"), std::string::npos) << remedy;
+    EXPECT_EQ(remedy.find("--ctx"), std::string::npos) << remedy;
+    const auto advice = plan_advice(machine_of(32, 0), shape, settings, none, nullptr);
+    ASSERT_EQ(advice.size(), 1u);
+    EXPECT_EQ(advice[0], remedy);
+    const PlanSettings small{.ram_budget = k_gib / 100, .cpu_offload = false};
+    const std::string both =
+        shortage_remedy(machine_of(32, 0), shape, small, plan(machine_of(32, 0), shape, small));
+    EXPECT_NE(both.find("Set memory.cpu_offload to true"), std::string::npos) << both;
+    EXPECT_NE(both.find("memory.ram_budget"), std::string::npos) << both;
     EXPECT_TRUE(plan(machine_of(32, 24), shape, settings).fits);
 }
 

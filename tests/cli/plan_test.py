@@ -170,6 +170,23 @@ class Plan(WithProfile):
         r = run("plan", DEMO, "--ram", "%.6f" % (least / GIB * 0.9))
         self.assertIn("If all that is not enough", r.text)
 
+    def test_a_shared_file_of_settings(self):
+        """Sequences of a server count where a server is planned for, and are said where nothing is named."""
+        flags = ("--ram", 4, "--ctx", 256, "--set", "inference.batch_size=4")
+        one, said = self.plan(*flags, "--for", "run"), self.plan(*flags)
+        self.assertEqual(said["kv_cache"]["bytes"], 4 * one["kv_cache"]["bytes"])
+        self.assertTrue([n for n in said["notes"] if "--for run" in n], said["notes"])
+        self.assertFalse([n for n in one["notes"] if "--for run" in n], one["notes"])
+
+    def test_more_ram_than_there_is(self):
+        self.assertTrue([n for n in self.plan("--ram", 100000)["notes"] if "more RAM than this machine has" in n])
+        self.assertFalse([n for n in self.plan()["notes"] if "more RAM than this machine has" in n])
+
+    def test_contexts_that_fit_have_a_rate_where_the_asked_one_does_not(self):
+        self.plan("--ram", 4)  # the machine's rates are known from here on
+        rows = self.plan("--ram", 4, "--ctx", 100000, codes=(1,))["contexts"]
+        self.assertTrue(rows and all(row["fits"] and row["decode_per_second"] > 0 for row in rows), rows)
+
     def test_contexts(self):
         one, two = (self.plan("--ram", 4, "--ctx", n)["kv_cache"]["bytes"] for n in (128, 256))
         self.assertEqual(two, 2 * one)
@@ -207,7 +224,10 @@ class Plan(WithProfile):
         r = run("plan", MODEL, "--set", "memory.cpu_offload=false", "--json")
         self.assertEqual(r.rc, 1, str(r))
         self.assertIn("cpu_offload", r.json()["short"])
-        self.refused(run("run", MODEL, "-p", "x", "--raw", "--set", "memory.cpu_offload=false"), "cpu_offload")
+        self.assertNotIn("no room", run("plan", MODEL, "--set", "memory.cpu_offload=false").text)
+        r = run("run", MODEL, "-p", "x", "--raw", "--set", "memory.cpu_offload=false")
+        self.refused(r, "Set memory.cpu_offload to true")
+        self.assertNotIn("--ram", r.err)
         self.refused(run("plan", self.path("missing.gguf")), "missing.gguf")
 
 
@@ -235,6 +255,11 @@ class Doctor(WithProfile):
         d = run("doctor", "--model", DEMO, "--json").json()
         self.assertLessEqual({"gguf", "router", "template", "tokenizer"}, {c["name"] for c in d["checks"]})
         self.assertTrue(d["bottleneck"])
+        r = run("doctor", "--model", DEMO, "--set", "memory.ram_budget=0.01", "--json")
+        self.assertEqual(r.rc, 1, str(r))
+        row = [c for c in r.json()["checks"] if c["name"] == "plan"][0]
+        self.assertEqual(row["state"], "problem")
+        self.assertIn("memory.ram_budget (--ram) to ", row["advice"])
         raw = DEMO.read_bytes()
         for name, content in (("version-1", raw[:4] + b"\1\0\0\0" + raw[8:100000]), ("cut", raw[: len(raw) // 2]),
                               ("foreign", b"hello" * 20)):

@@ -12,29 +12,6 @@ namespace {
 
 bool is_json_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// A number as JSON writes it.
-bool is_json_number(std::string_view word) {
-    size_t at = word.starts_with('-') ? 1 : 0;
-    const auto digits = [&] {
-        const size_t start = at;
-        while (at < word.size() && word[at] >= '0' && word[at] <= '9') at++;
-        return at - start;
-    };
-    const bool zero = at < word.size() && word[at] == '0';
-    const size_t n = digits();
-    if (n == 0 || (zero && n > 1)) return false;
-    if (at < word.size() && word[at] == '.') {
-        at++;
-        if (digits() == 0) return false;
-    }
-    if (at < word.size() && (word[at] == 'e' || word[at] == 'E')) {
-        at++;
-        if (at < word.size() && (word[at] == '+' || word[at] == '-')) at++;
-        if (digits() == 0) return false;
-    }
-    return at == word.size();
-}
-
 std::string_view literal_of(std::string_view word) {
     constexpr std::pair<std::string_view, std::string_view> k_literals[] = {
         {"true", "true"}, {"True", "true"}, {"false", "false"},    {"False", "false"},

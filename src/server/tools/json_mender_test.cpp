@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/json_body.h"
+#include "server/tools/typed_value.h"
 
 namespace ft {
 namespace {
@@ -43,6 +44,8 @@ TEST(JsonMender, SmallFaultsAreMended) {
     EXPECT_EQ(mended("{'a': 'it\\'s', 'b': True, 'c': None}"), R"({"a": "it's", "b": true, "c": null}|)");
     EXPECT_EQ(mended("{'a': 'it's fine'}"), R"({"a": "it's fine"}|)");
     EXPECT_EQ(mended("{a: 1, b: two words, c: -x}"), R"({"a": 1, "b": "two words", "c": "-x"}|)");
+    EXPECT_EQ(mended("{a: 1e999, b: -1e+999, c: 1e-999}"), R"({"a": "1e999", "b": "-1e+999", "c": 1e-999}|)");
+    EXPECT_EQ(mended(std::string_view("{a: 5 \0}", 9)), R"({"a": "5 \u0000"}|)");
     EXPECT_EQ(mended("{\"a\": 1,}"), R"({"a": 1}|)");
     EXPECT_EQ(mended("[1, 2,]"), R"([1, 2]|)");
     EXPECT_EQ(mended("{,\"a\": 1,, \"b\": 2}"), R"({"a": 1, "b": 2}|)");
@@ -56,6 +59,17 @@ TEST(JsonMender, SmallFaultsAreMended) {
     EXPECT_EQ(mended("{\"a\": [1, {\"b\": 2]}"), R"({"a": [1, {"b": 2}]}|)");
     EXPECT_EQ(mended("{{\"a\": 1}}"), R"({"a": 1}|})");
     EXPECT_EQ(mended("{\"a\": , \"b\":}"), R"({"a": null, "b": null}|)");
+}
+
+// JSON readers take a NUL for the end of the text.
+TEST(TypedValue, ANumberIsOneToItsEndAndToItsReaders) {
+    const std::vector<std::string> number{"number"}, integer{"integer"};
+    EXPECT_EQ(typed_value(integer, "\n5\n"), "5");
+    EXPECT_EQ(typed_value(integer, "5.0"), "5");
+    EXPECT_EQ(typed_value(number, "-1.5e3"), "-1.5e3");
+    for (const std::string_view text : {std::string_view("5\0x", 3), std::string_view("1e999"),
+                                        std::string_view("05"), std::string_view("0x5")})
+        EXPECT_TRUE(typed_value(number, text).starts_with('"')) << text;
 }
 
 TEST(JsonMender, WhatEndsEarlyIsClosed) {

@@ -58,8 +58,8 @@ std::string mended(std::string_view text, char bracket) {
 }
 
 std::string as_number(std::string_view text, bool whole) {
+    if (!is_json_number(text)) return "";
     const Json value = Json::parse(text, nullptr, false);
-    if (!value.is_number()) return "";
     if (!whole || value.is_number_integer()) return std::string(text);
     const double number = value.get<double>();
     if (std::trunc(number) != number || std::fabs(number) > 0x1p53) return "";
@@ -96,6 +96,28 @@ std::string typed_value(const std::vector<std::string>& types, std::string_view 
     for (const std::string& type : types)
         if (std::string value = as_type(type, text); !value.empty()) return value;
     return as_type("string", text);
+}
+
+bool is_json_number(std::string_view word) {
+    size_t at = word.starts_with('-') ? 1 : 0;
+    const auto digits = [&] {
+        const size_t start = at;
+        while (at < word.size() && word[at] >= '0' && word[at] <= '9') at++;
+        return at - start;
+    };
+    const bool zero = at < word.size() && word[at] == '0';
+    const size_t n = digits();
+    if (n == 0 || (zero && n > 1)) return false;
+    if (at < word.size() && word[at] == '.') {
+        at++;
+        if (digits() == 0) return false;
+    }
+    if (at < word.size() && (word[at] == 'e' || word[at] == 'E')) {
+        at++;
+        if (at < word.size() && (word[at] == '+' || word[at] == '-')) at++;
+        if (digits() == 0) return false;
+    }
+    return at == word.size() && nlohmann::ordered_json::accept(word);
 }
 
 std::string json_escaped(std::string_view text) {

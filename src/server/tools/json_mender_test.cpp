@@ -45,7 +45,7 @@ TEST(JsonMender, SmallFaultsAreMended) {
     EXPECT_EQ(mended("{'a': 'it's fine'}"), R"({"a": "it's fine"}|)");
     EXPECT_EQ(mended("{a: 1, b: two words, c: -x}"), R"({"a": 1, "b": "two words", "c": "-x"}|)");
     EXPECT_EQ(mended("{a: 1e999, b: -1e+999, c: 1e-999}"), R"({"a": "1e999", "b": "-1e+999", "c": 1e-999}|)");
-    EXPECT_EQ(mended(std::string_view("{a: 5 \0}", 9)), R"({"a": "5 \u0000"}|)");
+    EXPECT_EQ(mended(std::string_view("{a: 5 \0}", 8)), R"({"a": "5 \u0000"}|)");
     EXPECT_EQ(mended("{\"a\": 1,}"), R"({"a": 1}|)");
     EXPECT_EQ(mended("[1, 2,]"), R"([1, 2]|)");
     EXPECT_EQ(mended("{,\"a\": 1,, \"b\": 2}"), R"({"a": 1, "b": 2}|)");

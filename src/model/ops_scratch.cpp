@@ -8,6 +8,12 @@ namespace ft {
 
 namespace {
 
+constexpr size_t k_tasks_of_token = 2048;
+
+}  // namespace
+
+namespace {
+
 int64_t widest_input(const Hparams& hp) {
     return std::max({hp.n_embd, hp.n_head * hp.dim_v, hp.ssm_n_head_v * hp.ssm_state});
 }
@@ -96,6 +102,8 @@ void Ops::make_lists() {
     weights_.resize(n_pair);
     places_.reserve(n_pair);
     batch_.reserve(static_cast<size_t>(hp_.n_expert));
+    // The products of a token, however many of its experts are ready at once; longer steps let it grow.
+    tasks_.reserve(k_tasks_of_token);
     leases_.reserve(static_cast<size_t>(hp_.n_expert));
     expert_begin_.resize(static_cast<size_t>(hp_.n_expert) + 1);
     guess_ids_.resize(static_cast<size_t>(k_most_guessed * hp_.top_k));

@@ -10,10 +10,6 @@ namespace {
 
 constexpr size_t k_tasks_of_token = 2048;
 
-}  // namespace
-
-namespace {
-
 int64_t widest_input(const Hparams& hp) {
     return std::max({hp.n_embd, hp.n_head * hp.dim_v, hp.ssm_n_head_v * hp.ssm_state});
 }

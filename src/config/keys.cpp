@@ -112,11 +112,10 @@ constexpr Key k_first_keys[] = {
      .use = Use::loading,
      .choices = "lru|lru-layer|lfu|lfru|static",
      .fallback = "lfu",
-     .help =
-         "which expert makes room for another: the one unused longest, of all layers or (lru-layer) of "
-         "layers that "
-         "have more than an equal share; the one least used lately, the one with the worst ratio of both, or "
-         "none of the hottest. No answer depends on it",
+     .help = "which expert makes room for another: the one unused longest, of all layers or (lru-layer) of "
+             "layers that have more than an equal share; the one least used lately, the one with the worst "
+             "ratio of both, or "
+             "none of the hottest. No answer depends on it",
      .example = "lfu"},
     {.section = "memory",
      .name = "prefetch",

@@ -59,12 +59,12 @@ DriveComparison compare_drives(const std::string& model_path, const std::string&
     const bool same_device = of_model && of_folder && of_model->identity() == of_folder->identity();
     if (same_device || same_file_system(model_path, folder))
         return {false, "it is on the model's own drive, which costs no space and is as fast"};
-    if (of_folder)
+    if (of_folder) {
         if (std::string reason = memory_folder_reason(*of_folder); !reason.empty())
             return {false, std::move(reason)};
-    if (of_folder)
         if (const std::string warning = slow_folder_warning(folder, *of_folder); !warning.empty())
             log("warn", "{}", warning);
+    }
     const double model = measured_rate(model_path), other = measured_rate(folder);
     if (model <= 0 || other <= 0) return {false, "the drives could not be measured"};
     return {other > k_worth_a_copy * model,

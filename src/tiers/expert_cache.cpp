@@ -158,9 +158,12 @@ void ExpertCache::use(std::span<const int32_t> ids) {
     if (is_long_) clock_ = before_step_ + n_token_;
     for (size_t i = 0; i < ids.size(); i++) {
         const bool is_first = std::exchange(asked_[static_cast<size_t>(ids[i])], visit_) != visit_;
-        const auto token = static_cast<int64_t>(i * static_cast<size_t>(n_token_) / ids.size());
-        if (is_long_) policy_->used(layer_, ids[i], before_step_ + 1 + token);
-        else if (is_first) policy_->used(layer_, ids[i], clock_);
+        if (is_long_) {
+            const auto token = static_cast<int64_t>(i * static_cast<size_t>(n_token_) / ids.size());
+            policy_->used(layer_, ids[i], before_step_ + 1 + token);
+        } else if (is_first) {
+            policy_->used(layer_, ids[i], clock_);
+        }
     }
 }
 

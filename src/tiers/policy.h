@@ -11,9 +11,8 @@
 //   1. used()     once for every distinct expert that any token of the step chose, resident or not; in a
 //                 long step for every choice, at its token's time
 //   2. for each expert that is missing and for which no slot is free:
-//      victim()   the slot to give up; then admits(): whether to do it. When not, the bytes are read to a
-//      place
-//                 of passage, or computed where they lie, and forgotten.
+//      victim()   the slot to give up; then admits(): whether to do it. When not, the bytes
+//                 are read to a place of passage, or computed where they lie, and forgotten.
 //      dropped()  for the victim, placed() for the expert
 // In a long step the victim is least_of() the layer itself: the other layers' turn in this step is still to
 // come, or their experts were valued when it came.

@@ -220,6 +220,19 @@ TEST_F(FileInUse, WrittenTo) {
     EXPECT_THAT(failure(), HasSubstr("written to while it was in use"));
 }
 
+TEST_F(FileInUse, WrittenToWhileItIsLoaded) {
+    for (const bool resident : {true, false}) {
+        LoadOptions options = resident ? options_for(k_mixture) : streaming_options(k_mixture, 0.3);
+        options.model_path = path_;
+        options.progress = [&](uint64_t done, uint64_t total) {
+            if (done == total) std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).put('G');
+        };
+        const auto refused = Engine::load(options);
+        ASSERT_FALSE(refused) << resident;
+        EXPECT_THAT(refused.error().what, HasSubstr("written to while it was in use"));
+    }
+}
+
 TEST_F(FileInUse, AnotherFileOfItsNameIsNotMixedIn) {
     const auto whole = load(options_for(k_mixture));
     ASSERT_NE(whole, nullptr);

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <random>
+#include <thread>
 
 #include "base/bytes.h"
 #include "io/blocks.h"
@@ -30,11 +32,23 @@ struct Descriptor {
     Descriptor& operator=(const Descriptor&) = delete;
 };
 
+int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
 FileIdentity identity_of(int fd) {
     struct stat info = {};
     if (::fstat(fd, &info) != 0) return {};
-    return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
-            info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+    return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), nanoseconds(info.st_mtim)};
+}
+
+// Times of files are those of a clock that ticks some hundred times a second: a write in the tick of an
+// earlier one leaves the same time. Whoever knows a file by its time begins to read when that tick is over.
+void wait_for_next_tick(int64_t written_ns) {
+    timespec now = {}, tick = {};
+    ::clock_getres(CLOCK_REALTIME_COARSE, &tick);
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    const int64_t left = written_ns + nanoseconds(tick) - nanoseconds(now);
+    if (left <= 0 || left > 2 * nanoseconds(tick)) return;  // long ago, or by another clock
+    std::this_thread::sleep_for(std::chrono::nanoseconds(left + nanoseconds(tick)));
 }
 
 // The size as it is now, to say how much is left of a file that was cut while it was open.
@@ -84,10 +98,10 @@ Error DiskFile::cut_at(uint64_t offset, uint64_t bytes) const {
     return ends_early(offset, bytes, size_now(cached_.fd));
 }
 
-// A file that is shorter now is found by the read that misses its bytes, and reported with the offset.
 Status DiskFile::check_unchanged() const {
     const FileIdentity now = identity_of(cached_.fd);
-    if (now.written_ns == identity_.written_ns || now.bytes != identity_.bytes) return {};
+    if (now.bytes < identity_.bytes) return cut_at(0, identity_.bytes);
+    if (now.written_ns == identity_.written_ns && now.bytes == identity_.bytes) return {};
     return Error{Code::io, fmt::format("{}: the file was written to while it was in use", path_text(path())),
                  "Start again with the file as it is now."};
 }
@@ -195,6 +209,7 @@ Expected<std::unique_ptr<File>> File::open(const std::string& path) {
     auto file = std::make_unique<DiskFile>(path, fd, direct_fd);
     if (::fstat(fd, &info) != 0) return system_error(path, "open", errno);
     if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
+    wait_for_next_tick(file->identity().written_ns);
     return std::unique_ptr<File>(std::move(file));
 }
 

@@ -60,6 +60,9 @@ class File {
 
     // An error where the file was written to since it was opened, so that what is read now may not belong to
     // what was read before. (Another file of the same name does not matter: what is open stays as it was.)
+    // A file's time is set when a write begins and not when it ends, so one that was already under way when
+    // the file was opened (up to 2 GiB by one call) is not noticed. The time of its inode is set at the same
+    // moment and would tell nothing more, but also change when a file is renamed or linked.
     virtual Status check_unchanged() const { return {}; }
 
     // A descriptor opened with O_DIRECT, for reads that the system runs on its own; -1: there is none.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -65,6 +66,31 @@ TEST_F(FileTest, AFileThatIsWrittenToIsNoticedAndAnotherOfItsNameDoesNotMatter) 
     ASSERT_FALSE(changed);
     EXPECT_THAT(changed.error().what, AllOf(HasSubstr("/a"), HasSubstr("written to")));
     EXPECT_TRUE((*file)->check_unchanged());
+}
+
+// Otherwise a write in the same tick of the clock would leave the file with the time that it was opened with.
+TEST_F(FileTest, ReadingBeginsWhenTheTickOfTheLastWriteIsOver) {
+    for (int i = 0; i < 5; i++) {
+        const Expected<std::unique_ptr<File>> file = File::open(make("fresh", 10));
+        ASSERT_TRUE(file);
+        timespec now = {};
+        ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        EXPECT_GT(now.tv_sec * 1'000'000'000 + now.tv_nsec, (*file)->identity().written_ns);
+    }
+}
+
+TEST_F(FileTest, AFileOfAnotherLengthHasChangedToo) {
+    const std::string name = make("a", 1000);
+    const auto written = fs::last_write_time(name);
+    const Expected<std::unique_ptr<File>> file = File::open(name);
+    ASSERT_TRUE(file);
+    for (const auto& [bytes, why] : {std::pair{1001, "written to"}, std::pair{999, "ends at byte 999"}}) {
+        fs::resize_file(name, static_cast<uintmax_t>(bytes));
+        fs::last_write_time(name, written);
+        const Status changed = (*file)->check_unchanged();
+        ASSERT_FALSE(changed);
+        EXPECT_THAT(changed.error().what, HasSubstr(why));
+    }
 }
 
 TEST_F(FileTest, ReadsAndSaysWhereAFileEnds) {

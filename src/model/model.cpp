@@ -114,6 +114,7 @@ Status Model::load(const ModelLoad& how) {
     LoadSettings settings;
     settings.progress = how.progress;
     if (Status s = load_ranges(to_read, settings); !s) return s;
+    if (Status s = check_files(); !s) return s;
     tensors_.convert();
     rope_ = Rope(hp_.rope, rope_factors_);
     if (const auto unused = tensors_.unused(hp_.n_layer); !unused.empty())

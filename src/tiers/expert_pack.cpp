@@ -25,6 +25,7 @@ namespace {
 constexpr char k_magic[] = "FTPACK01";
 constexpr size_t k_head_words = 3;              // magic, identity, number of records
 constexpr uint64_t k_batch_bytes = 64 * k_mib;  // of records that are read at a time
+constexpr int64_t k_ns = 1'000'000'000;         // of a second
 constexpr uint64_t k_sync_bytes = 256 * k_mib;  // that may wait to be written
 
 // Where the records of a layer lie.
@@ -59,23 +60,31 @@ Layout layout_of(const ExpertRecords& records) {
     return layout;
 }
 
-// Name, size and time of the model's files, and where in them the experts lie.
+// Name, size and time of the model's files as they were opened, and where in them the experts lie. (Of what
+// has their names by now it may be another file.)
 uint64_t identity_of(const ExpertRecords& records) {
     std::string text;
     const File* last = nullptr;
     for (const ExpertLayer& layer : records)
         for (const SliceStack& stack : layer.stacks) {
             if (stack.file != last) {
-                struct stat info = {};
-                const bool there = ::stat(stack.file->path().c_str(), &info) == 0;
-                text += fmt::format(
-                    "{} {} {}.{}\n", std::filesystem::path(stack.file->path()).filename().string(),
-                    stack.file->size(), there ? info.st_mtim.tv_sec : 0, there ? info.st_mtim.tv_nsec : 0);
+                const int64_t written_ns = stack.file->identity().written_ns;
+                text += fmt::format("{} {} {}.{}\n",
+                                    std::filesystem::path(stack.file->path()).filename().string(),
+                                    stack.file->size(), written_ns / k_ns, written_ns % k_ns);
                 last = stack.file;
             }
             text += fmt::format("{} {} {}\n", stack.offset, stack.slice_bytes, layer.n_expert);
         }
     return XXH3_64bits(text.data(), text.size());
+}
+
+// An error where one of the model's files was written to since it was opened.
+Status check_unchanged(const ExpertRecords& records) {
+    for (const ExpertLayer& layer : records)
+        for (const SliceStack& stack : layer.stacks)
+            if (Status s = stack.file->check_unchanged(); !s) return s;
+    return {};
 }
 
 uint64_t hash_of(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -115,7 +124,8 @@ class PackWriter {
         }
         table_.push_back(hash_of_words(table_));
         if (Status s = to_.write(std::as_bytes(std::span(table_))); !s) return s;
-        return to_.sync();
+        if (Status s = to_.sync(); !s) return s;
+        return check_unchanged(records_);
     }
 
  private:
@@ -219,6 +229,14 @@ class PackFile final : public File {
                 static_cast<int>(expert)};
     }
 
+    // Unless the name stands for another pack by now.
+    void remove_name() const {
+        const FileIdentity mine = file_->identity();
+        struct stat named = {};
+        if (::stat(path().c_str(), &named) != 0) return;
+        if (named.st_dev == mine.device && named.st_ino == mine.inode) ::unlink(path().c_str());
+    }
+
     Status mend(uint64_t offset, std::span<std::byte> to) const {
         const Record record = record_at(offset);
         if (n_mended_++ == 0) {
@@ -228,7 +246,7 @@ class PackFile final : public File {
                 "copies "
                 "anew",
                 path_text(path()), record.expert, record.layer);
-            ::unlink(path().c_str());
+            remove_name();
         }
         for (const LoadRange& range :
              ranges_of(records_[record.layer], layout_.places[record.layer], record.expert, to.data()))

@@ -31,7 +31,8 @@ class ExpertPack {
     static uint64_t bytes_of(const ExpertRecords& records);
 
     // Copies all experts: what RAM cannot hold changes while the program runs, so a part would not do. Takes
-    // the name `path` when it is whole and on the drive; a failure (a full drive) leaves nothing behind.
+    // the name `path` when it is whole and on the drive; a failure (a full drive, a model that is written to
+    // meanwhile) leaves nothing behind.
     static Status write(const std::string& path, const ExpertRecords& records,
                         const std::function<void(uint64_t done, uint64_t total)>& progress);
 

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "base/buffer.h"
 #include "io/blocks.h"
@@ -194,6 +195,38 @@ TEST_F(ExpertPackTest, AModelThatCannotBeReadIsAnError) {
     ASSERT_FALSE(failed);
     EXPECT_THAT(failed.error().what, HasSubstr("-model.gguf"));
     EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(ExpertPackTest, AModelThatIsWrittenToMeanwhileLeavesNoCopy) {
+    bool first = true;
+    const Status failed = ExpertPack::write(path_, records(), [&](uint64_t, uint64_t) {
+        if (std::exchange(first, false)) std::ofstream(model_, std::ios::in | std::ios::binary).put('x');
+    });
+    ASSERT_FALSE(failed);
+    EXPECT_THAT(failed.error().what, AllOf(HasSubstr("-model.gguf"), HasSubstr("written to")));
+    EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+// The file that is read has lost its name to another one of the same size.
+TEST_F(ExpertPackTest, ACopyIsOfTheFileThatWasReadAndNotOfTheOneThatHasItsName) {
+    const ExpertRecords of_old = records();
+    const std::unique_ptr<File> old = std::move(model_file_);
+    fs::rename(model_, model_ + ".old");
+    write_model(400'000);
+    ASSERT_TRUE(ExpertPack::write(path_, of_old, {}));
+    EXPECT_THAT(why_not(), HasSubstr("another file"));
+    fs::remove(model_ + ".old");
+}
+
+TEST_F(ExpertPackTest, ADamagedPackDoesNotTakeTheNameFromANewOne) {
+    write();
+    const ExpertPack old = open();
+    flip(0);
+    fs::rename(path_, path_ + ".old");
+    write();
+    expect_all(old, ReadMethod::threads);
+    EXPECT_EQ(old.n_mended(), 1u);
+    EXPECT_TRUE(fs::exists(path_));
 }
 
 TEST_F(ExpertPackTest, KilledAtAnyMomentItLeavesAFolderThatTheNextStartUses) {

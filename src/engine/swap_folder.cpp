@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "device/drive.h"
 #include "engine/machine_profile.h"
+#include "io/folder_lock.h"
 #include "io/output_file.h"
 
 namespace ft {
@@ -36,9 +37,18 @@ uint64_t bytes_there(const std::string& path) {
 
 Error no_room(const std::string& folder, uint64_t bytes, uint64_t free) {
     return Error{Code::too_large,
-                 fmt::format("memory.swap_dir: the experts take {:.2f} GiB there, and {} has {:.2f} GiB free",
-                             gib(bytes), path_text(folder), gib(free)),
+                 fmt::format("the experts take {:.2f} GiB there, and {} has {:.2f} GiB free", gib(bytes),
+                             path_text(folder), gib(free)),
                  "Free some space, name another folder, or leave the setting out."};
+}
+
+// `path`: a pack that makes room for the new one.
+Status check_room(const std::string& folder, const std::string& path, uint64_t bytes) {
+    const auto drive = drive_of(folder);
+    if (!drive) return drive.error();
+    const uint64_t there = bytes_there(path);
+    if (there == bytes || drive->free_bytes + there >= bytes) return {};
+    return no_room(folder, bytes, drive->free_bytes);
 }
 
 }  // namespace
@@ -81,33 +91,46 @@ Expected<SwapFolder> SwapFolder::choose(const std::string& folder, const std::st
         return chosen;
     }
     chosen.path_ = ExpertPack::path_in(folder, model_path);
-    const uint64_t there = bytes_there(chosen.path_);
-    const auto drive = drive_of(folder);
-    if (!drive) return drive.error();
-    if (there != bytes && drive->free_bytes + there < bytes) return no_room(folder, bytes, drive->free_bytes);
+    const auto shared = FolderLock::share(folder);
+    if (!shared) return chosen;
+    remove_stale_output(folder);
+    if (Status s = check_room(folder, chosen.path_, bytes); !s) return s.error().within("memory.swap_dir");
     return chosen;
+}
+
+// By whoever has the folder alone. What is there under the name is of no use.
+Status SwapFolder::copy(const ExpertRecords& records,
+                        const std::function<void(uint64_t, uint64_t)>& progress) const {
+    std::error_code failed;
+    std::filesystem::remove(path_, failed);
+    const uint64_t bytes = ExpertPack::bytes_of(records);
+    if (Status s = check_room(folder_, path_, bytes); !s) return s;
+    log("mem", "memory.swap_dir: {:.2f} GiB of experts are copied to {}, once", gib(bytes),
+        path_text(folder_));
+    return ExpertPack::write(path_, records, progress);
 }
 
 std::optional<ExpertPack> SwapFolder::pack(const ExpertRecords& records, const OpenFile& open_file,
                                            const std::function<void(uint64_t, uint64_t)>& progress) const {
     if (path_.empty()) return std::nullopt;
+    auto pack = ExpertPack::open(path_, records, open_file);
+    if (pack) return std::move(*pack);
+    const FolderLock alone = FolderLock::take(folder_, [&] {
+        log("mem", "memory.swap_dir: another program is copying experts to {}; waiting until it is done",
+            path_text(folder_));
+    });
+    pack = ExpertPack::open(path_, records, open_file);
+    if (pack) return std::move(*pack);
     remove_stale_output(folder_);
-    auto there = ExpertPack::open(path_, records, open_file);
-    if (there) return std::move(*there);
-    if (there.error().code != Code::not_found) {
-        log("mem", "{}; the experts are copied anew", there.error().what);
-        std::error_code failed;
-        std::filesystem::remove(path_, failed);
-    }
-    log("mem", "memory.swap_dir: {:.2f} GiB of experts are copied to {}, once",
-        gib(ExpertPack::bytes_of(records)), path_text(folder_));
-    if (const Status s = ExpertPack::write(path_, records, progress); !s) {
+    if (pack.error().code != Code::not_found)
+        log("mem", "{}; the experts are copied anew", pack.error().what);
+    if (const Status s = copy(records, progress); !s) {
         log("mem", "memory.swap_dir: {}; the model file itself is read", s.error().what);
         return std::nullopt;
     }
-    auto made = ExpertPack::open(path_, records, open_file);
-    if (made) return std::move(*made);
-    log("mem", "memory.swap_dir: {}; the model file itself is read", made.error().what);
+    pack = ExpertPack::open(path_, records, open_file);
+    if (pack) return std::move(*pack);
+    log("mem", "memory.swap_dir: {}; the model file itself is read", pack.error().what);
     return std::nullopt;
 }
 

@@ -31,16 +31,21 @@ std::string slow_folder_warning(const std::string& folder, const Drive& drive);
 class SwapFolder {
  public:
     // Decides, before anything of the model is read. `bytes` are those of a pack of all experts. An error:
-    // the copy is worth it and finds no room.
+    // the copy is worth it and finds no room. While another program copies to the folder, which takes the
+    // room that is looked for, nothing is refused: pack() looks again.
     static Expected<SwapFolder> choose(const std::string& folder, const std::string& model_path,
                                        uint64_t bytes, const CompareDrives& compare);
 
     // The pack that is there, or a new one. Nothing where the model file itself is to be read; one line of
-    // log says why. The files of `records` must outlive the pack.
+    // log says why. Programs that need a new one take turns in the folder: one copies, the others wait with
+    // one line of log, and take what it made. The files of `records` must outlive the pack.
     std::optional<ExpertPack> pack(const ExpertRecords& records, const OpenFile& open_file,
                                    const std::function<void(uint64_t done, uint64_t total)>& progress) const;
 
  private:
+    Status copy(const ExpertRecords& records,
+                const std::function<void(uint64_t done, uint64_t total)>& progress) const;
+
     std::string folder_, path_;  // path_ is "" where nothing is copied
 };
 

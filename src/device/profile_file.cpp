@@ -1,5 +1,5 @@
 // The profile as a JSON file: one machine, several drives.
-//   {"version": 2, "hardware": "...", "ram_read": 20.1, "cpu_read": 9.8, "cpu_gflops": 130, "foreign_cpu":
+//   {"version": 3, "hardware": "...", "ram_read": 20.1, "cpu_read": 9.8, "cpu_gflops": 130, "foreign_cpu":
 //   0.01,
 //    "measured_at": 1790000000,
 //    "drives": {"nvme0n1 ..., 512 bytes": {"latency_us": 80, "rates": [[65536, 1, 0.5], ...]}}}
@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int k_version = 2;  // 1: reads into small pages, half the rate of some drives
+constexpr int k_version = 3;  // 1: reads into small pages; 2: into memory that a cache holds
 constexpr size_t k_most_bytes = 1 << 20;
 
 std::string file_of(const std::string& folder) { return folder + "/machine-profile.json"; }

@@ -91,10 +91,10 @@ TEST(ProfileFile, ADamagedOneCountsAsNone) {
     const Folder folder;
     ASSERT_TRUE(write_profile(folder.path(), "cpu", "a", some_profile()));
     for (const char* text :
-         {"", "{", "[]", "null", "7", R"({"version":2})", R"({"version":"1","hardware":"cpu"})",
-          R"({"version":2,"hardware":"cpu","ram_read":"fast","cpu_read":-1,"drives":7})",
-          R"({"version":2,"hardware":"cpu","drives":{"a":{"rates":[[1,2],["x",1,1]]}}})",
-          R"({"version":2,"hardware":"cpu","drives":{"a":{"rates":7}}})", "\xff\xfe\x00"}) {
+         {"", "{", "[]", "null", "7", R"({"version":3})", R"({"version":"1","hardware":"cpu"})",
+          R"({"version":3,"hardware":"cpu","ram_read":"fast","cpu_read":-1,"drives":7})",
+          R"({"version":3,"hardware":"cpu","drives":{"a":{"rates":[[1,2],["x",1,1]]}}})",
+          R"({"version":3,"hardware":"cpu","drives":{"a":{"rates":7}}})", "\xff\xfe\x00"}) {
         folder.write("machine-profile.json", text);
         const MachineProfile read = read_profile(folder.path(), "cpu", "a");
         EXPECT_EQ(read.ram_read_gb_per_second, 0) << text;

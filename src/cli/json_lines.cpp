@@ -74,39 +74,13 @@ class StandardInput {
     size_t at_ = 0;
 };
 
-// Whether lists and objects lie in each other no deeper than the limit: what parses, copies and frees them
-// calls itself once for each level.
-bool is_shallow(std::string_view text) {
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < text.size(); i++) {
-        const char c = text[i];
-        if (quoted && c == '\\') i++;
-        else if (c == '"') quoted = !quoted;
-        else if (quoted) continue;
-        else if ((c == '[' || c == '{') && ++depth > k_deepest) return false;
-        else if (c == ']' || c == '}') depth--;
-    }
-    return true;
-}
-
-Expected<ordered_json> parsed_line(const std::string& text) {
-    try {
-        return ordered_json::parse(text);
-    } catch (const ordered_json::exception& e) {
-        return Error{Code::invalid, fmt::format("no JSON: {}", printable(json_reason(e, text))), ""};
-    }
-}
-
 Expected<ordered_json> answer_line(StandardInput::Got got, const std::string& text,
                                    const JsonAnswer& answer) {
     if (got == StandardInput::Got::too_long)
         return Error{Code::too_large,
                      fmt::format("the line has more than {} MiB, the limit", k_longest_line / k_mib), ""};
-    if (!is_shallow(text))
-        return Error{Code::invalid, fmt::format("the line is nested deeper than {} levels", k_deepest), ""};
     try {
-        const Expected<ordered_json> line = parsed_line(text);
+        const Expected<ordered_json> line = parse_json(text, k_deepest);
         if (!line) return line.error();
         if (!line->is_object()) return Error{Code::invalid, "the line is no JSON object", ""};
         return answer(*line);

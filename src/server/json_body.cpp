@@ -1,7 +1,7 @@
 #include "server/json_body.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 namespace ft {
 
@@ -15,12 +15,13 @@ struct Extent {
     size_t members = 0;
 };
 
-Extent extent_of(std::string_view text) {
-    std::array<size_t, k_deepest_json + 1> members{};  // of the object at each depth; 0 for a list
+Extent extent_of(std::string_view text, int deepest) {
+    std::vector<size_t> members(static_cast<size_t>(deepest) +
+                                1);  // of the object at each depth; 0 for a list
     Extent extent;
     int depth = 0;
     bool in_text = false;
-    for (size_t i = 0; i < text.size() && extent.depth <= k_deepest_json; i++) {
+    for (size_t i = 0; i < text.size() && extent.depth <= deepest; i++) {
         const char c = text[i];
         if (in_text) {
             if (c == '\\') i++;
@@ -28,7 +29,7 @@ Extent extent_of(std::string_view text) {
         } else if (c == '"') in_text = true;
         else if (c == '[' || c == '{') {
             extent.depth = std::max(extent.depth, ++depth);
-            if (depth <= k_deepest_json) members[static_cast<size_t>(depth)] = 0;
+            if (depth <= deepest) members[static_cast<size_t>(depth)] = 0;
         } else if (c == ']' || c == '}') depth = std::max(0, depth - 1);
         else if (c == ':') extent.members = std::max(extent.members, ++members[static_cast<size_t>(depth)]);
     }
@@ -59,10 +60,13 @@ std::string json_reason(const nlohmann::json::exception& failure, std::string_vi
     return (what.starts_with("column") ? "at " : "in ") + std::string(what);
 }
 
-Expected<nlohmann::ordered_json> parse_json(std::string_view text) {
-    const Extent extent = extent_of(text);
-    if (extent.depth > k_deepest_json)
-        return Error{Code::invalid, fmt::format("JSON nested deeper than {} levels", k_deepest_json), ""};
+Expected<nlohmann::ordered_json> parse_json(std::string_view text, int deepest) {
+    // the library takes it for the end of the text, whatever comes behind
+    if (const size_t at = text.find('\0'); at != std::string_view::npos)
+        return Error{Code::invalid, fmt::format("no JSON: byte {} is zero", at + 1), ""};
+    const Extent extent = extent_of(text, deepest);
+    if (extent.depth > deepest)
+        return Error{Code::invalid, fmt::format("JSON nested deeper than {} levels", deepest), ""};
     if (extent.members > k_most_members)
         return Error{Code::invalid,
                      fmt::format("JSON {} more than {} members", large_field(text), k_most_members), ""};

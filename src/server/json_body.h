@@ -16,7 +16,8 @@ constexpr size_t k_most_members = 4096;
 // of one line, "type must be string, but is number".
 std::string json_reason(const nlohmann::json::exception& failure, std::string_view text);
 
-// An error says where the text is no JSON. Ill-formed UTF-8 is none.
-Expected<nlohmann::ordered_json> parse_json(std::string_view text);
+// An error says where the text is no JSON. Ill-formed UTF-8 is none. `deepest`: levels that lists and objects
+// may lie in each other.
+Expected<nlohmann::ordered_json> parse_json(std::string_view text, int deepest = k_deepest_json);
 
 }  // namespace ft

@@ -28,5 +28,12 @@ TEST(JsonBody, CountsNothingInTextsAndStartsAnewInEachObject) {
     EXPECT_TRUE(parse_json(list + "]"));
 }
 
+TEST(JsonBody, ZeroDoesNotEndTheText) {
+    const auto body = parse_json(std::string_view("{\"a\": 1}\0{", 10));
+    ASSERT_FALSE(body);
+    EXPECT_EQ(body.error().what, "no JSON: byte 9 is zero");
+    EXPECT_FALSE(parse_json(std::string_view("\0", 1)));
+}
+
 }  // namespace
 }  // namespace ft

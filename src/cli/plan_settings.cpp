@@ -24,6 +24,7 @@ PlanSettings plan_settings(const ModelChoice& choice, PlanFor command) {
     PlanSettings plan;
     plan.ram_budget = budget_of(s, "memory.ram_budget");
     plan.vram_budget = budget_of(s, "memory.gpu_vram_budget");
+    if (s.has("memory.prefetch")) plan.prefetch = s.boolean("memory.prefetch");
     if (s.has("memory.gpu_expert_capacity"))
         plan.gpu_expert_capacity = s.integer("memory.gpu_expert_capacity");
     plan.cpu_offload = s.boolean("memory.cpu_offload");

@@ -230,6 +230,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     PlanSettings settings;
     settings.ram_budget = options.ram_budget;
+    settings.prefetch = options.prefetch;
     settings.cpu_offload = options.cpu_offload;
     settings.n_ctx = n_ctx;
     settings.n_sequences = options.steps.batch_size;
@@ -319,7 +320,8 @@ Status Engine::State::make_cache(const LoadOptions& options, const std::optional
     auto made = ExpertCache::create(std::move(records), plan.ram_slots, how);
     if (!made) return made.error();
     cache = std::move(*made);
-    ops->use_cache(cache.get());
+    if (options.prefetch) guess_routers = GuessRouters(model->layers());
+    ops->use_cache(*cache, guess_routers);
     if (options.prefetch || !how.profile.empty()) fill_slots(how.profile, options.prefetch);
     return {};
 }

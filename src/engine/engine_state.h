@@ -10,6 +10,7 @@
 #include "engine/expert_profile.h"
 #include "gguf/gguf.h"
 #include "kv/kept_states.h"
+#include "model/guess_routers.h"
 #include "model/model.h"
 #include "tiers/expert_cache.h"
 #include "tiers/idle_fill.h"
@@ -29,6 +30,7 @@ struct Engine::State {
     std::unique_ptr<Ops> ops;
     std::optional<ExpertPack> pack;      // where experts are read from a copy
     std::string experts_from;            // what they are read from, a file or a folder
+    GuessRouters guess_routers;          // where experts are guessed
     std::unique_ptr<ExpertCache> cache;  // where RAM holds some of the experts
     std::unique_ptr<IdleFill> fill;      // of the cache, until the first step
     std::optional<ExpertProfile> profile;

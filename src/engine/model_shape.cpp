@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "gguf/roles.h"
 #include "io/load.h"
+#include "model/guess_routers.h"
 #include "model/ops.h"
 
 namespace ft {
@@ -109,6 +110,7 @@ ModelShape model_shape(const Gguf& file, const Model& model, KvTypes kv_types, c
     const ScratchBytes scratch = Ops::planned_scratch(hp, kernels, model.rope(), n_thread);
     shape.scratch_per_token = scratch.per_token;
     shape.scratch_fixed = scratch.fixed + static_cast<uint64_t>(hp.n_vocab) * sizeof(float) * k_logit_rows;
+    shape.guess_bytes = GuessRouters::bytes_of(model.layers());
     uint64_t header = 0;
     for (const Gguf::Part& part : file.parts()) header += part.data_start;
     uint64_t resident = 0;  // whatever the budget; while experts are loaded as well, slots are not there yet

@@ -19,6 +19,7 @@
 #include "kernels/kernels.h"
 #include "kv/kv_sequence.h"
 #include "kv/recurrent_state.h"
+#include "model/guess_routers.h"
 #include "model/hparams.h"
 #include "model/rope.h"
 #include "model/scratch.h"
@@ -81,8 +82,12 @@ class Ops {
         window_ = window;
         sinks_ = sinks;
     }
-    // Experts come from the cache from now on; it must outlive this object. Without one all are resident.
-    void use_cache(ExpertCache* cache) { cache_ = cache; }
+    // Experts come from the cache from now on; it and the routers that guesses are made with, of the layers
+    // that steps run, must outlive this object. Without a cache all experts are resident.
+    void use_cache(ExpertCache& cache, const GuessRouters& routers) {
+        cache_ = &cache;
+        guess_routers_ = &routers;
+    }
     // An error of the present step: its results are worth nothing.
     Status status() const { return cache_ == nullptr ? Status{} : cache_->status(); }
     // Called with layer number, token row and the chosen ids by rank; empty: not called.
@@ -214,6 +219,7 @@ class Ops {
     ExpertCache* cache_ = nullptr;
     std::vector<Lease> leases_;
     // What the next layer's router says one layer early.
+    const GuessRouters* guess_routers_ = nullptr;
     RowBuffer guess_h_, guess_logits_, guess_probs_;
     ActBuffer guess_acts_;
     std::vector<int32_t> guess_ids_;

@@ -85,9 +85,10 @@ void Ops::guess_next(const Layer& layer, int n_token) {
     guess_acts_.set(h);
     tasks_.clear();
     for (int i = 0; i < n; i++) row_ptr_[0][i] = logits.row(i);
-    const ActKind kind = kernels_.act_kind(next->mixture.router.type->type);
+    const Weight& router = guess_routers_->of(*next);
+    const ActKind kind = kernels_.act_kind(router.type->type);
     make_acts(guess_acts_, kind);
-    add_tasks(next->mixture.router, guess_acts_.blobs(kind), row_ptr_[0].data(), n);
+    add_tasks(router, guess_acts_.blobs(kind), row_ptr_[0].data(), n);
     run_tasks();
     const auto k = static_cast<size_t>(hp_.top_k);
     for (int i = 0; i < n; i++) {

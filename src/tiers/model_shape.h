@@ -47,6 +47,7 @@ struct ModelShape {
     uint64_t kv_int8_bytes_per_token = 0;  // the same stored as int8; 0 where that takes no less
     int64_t kv_page_tokens = 1;            // the cache grows in pages of so many tokens
     uint64_t state_bytes = 0;              // recurrent state of one sequence
+    uint64_t guess_bytes = 0;              // small routers, where experts are read as guessed
     uint64_t scratch_fixed = 0;            // memory of a step whatever its length
     uint64_t scratch_per_token = 0;        // and for each token of the longest step
     uint64_t program_bytes = 0;            // program, file header, tokenizer, buffers of the loader

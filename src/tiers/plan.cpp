@@ -36,8 +36,8 @@ class Ledger {
 
 // What RAM must hold whatever the number of slots, a step's rows aside.
 struct Fixed {
-    uint64_t parts = 0, kv = 0, state = 0, scratch = 0, program = 0, requests = 0, copies = 0;
-    uint64_t sum() const { return parts + kv + state + scratch + program + requests + copies; }
+    uint64_t parts = 0, kv = 0, state = 0, scratch = 0, program = 0, requests = 0, copies = 0, guess = 0;
+    uint64_t sum() const { return parts + kv + state + scratch + program + requests + copies + guess; }
 };
 
 // Room for model and KV cache on the card: 85 % of it, and at least the larger of 256 MiB and 5 % left free
@@ -175,9 +175,11 @@ class Planner {
         const uint64_t step = scratch(least_chunk());
         const uint64_t base = fixed_.sum() - fixed_.requests + step;
         plan_.resident_ram = budget_for(base + all);
-        plan_.minimum_ram = budget_for(base + std::min(least, all));
+        const uint64_t guess = settings_.prefetch ? shape_.guess_bytes : 0;
+        plan_.minimum_ram = budget_for(base + std::min(least + guess, all));
         plan_.fits = plan_.ram_budget >= plan_.minimum_ram;
         plan_.experts_resident = plan_.ram_budget >= plan_.resident_ram;
+        if (!plan_.experts_resident) fixed_.guess = guess;
         place_copies();
         if (plan_.experts_resident) place_all(all);
         else if (plan_.fits) place_some(least);
@@ -310,6 +312,7 @@ class Planner {
         for (size_t i = 0; i < shape_.parts.size(); i++)
             ledger_.add(shape_.parts[i].name, on_card_[i] ? Tier::vram : Tier::ram, shape_.parts[i].bytes);
         list_experts();
+        ledger_.add("routers for guesses", Tier::ram, fixed_.guess);
         const Tier sequences = kv_on_card_ ? Tier::vram : Tier::ram;
         ledger_.add("KV cache", sequences, kv_pages_);
         ledger_.add("recurrent state", sequences, state_);

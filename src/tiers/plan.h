@@ -56,6 +56,7 @@ struct PlanSettings {
     bool endless = false;     // a sequence goes on when the context is full, and forgets
     int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
     RequestRoom requests = {};
+    bool prefetch = true;                 // experts are guessed, where RAM does not hold all of them
     uint64_t state_checkpoint_bytes = 0;  // of RAM at most, for copies of recurrent state
 };
 

@@ -89,6 +89,7 @@ ModelShape shape_of(const Published& model) {
     shape.scratch_fixed = 16 * k_mib;
     shape.scratch_per_token = 256 * k_kib;
     shape.program_bytes = 64 * k_mib;
+    shape.guess_bytes = 20 * k_mib;
     shape.active_parameters = model.active_billions * 1e9;
     return shape;
 }
@@ -191,6 +192,25 @@ TEST(Plan, TheMinimumIsTheSmallestBudgetThatIsAccepted) {
             for (size_t c = 0; c < shape.classes.size(); c++)
                 EXPECT_LE(enough.ram_slots[c], shape.classes[c].n_experts);
         }
+}
+
+TEST(Plan, CountsTheRoutersForGuessesWhereExpertsAreGuessed) {
+    const ModelShape shape = shape_of(k_published[4]);
+    const Machine machine = machine_of(64, 0);
+    PlanSettings guessing{.n_ctx = 2048}, not_guessing{.n_ctx = 2048, .prefetch = false};
+    const auto counted = [](const Plan& p) {
+        return std::ranges::count(p.items, "routers for guesses", &PlanItem::name);
+    };
+    const Plan whole = plan(machine, shape, guessing);
+    ASSERT_TRUE(whole.experts_resident);
+    EXPECT_EQ(counted(whole), 0);
+    EXPECT_EQ(whole.resident_ram, plan(machine, shape, not_guessing).resident_ram);
+    EXPECT_EQ(whole.minimum_ram, plan(machine, shape, not_guessing).minimum_ram + shape.guess_bytes);
+    guessing.ram_budget = not_guessing.ram_budget = whole.resident_ram - 1;
+    const Plan some = plan(machine, shape, guessing), others = plan(machine, shape, not_guessing);
+    EXPECT_EQ(counted(some), 1);
+    EXPECT_EQ(counted(others), 0);
+    EXPECT_LT(some.n_ram_slots(), others.n_ram_slots());
 }
 
 TEST(Plan, CountsWhatTheRequestsOfAServerTake) {

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "cli/bench_conversations.h"
 #include "cli/bench_parallel.h"
 #include "cli/json_text.h"
@@ -196,7 +197,7 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
         write_out(fmt::format("prompt      {:8} tokens {:10.2f} tok/s   time to first token {:.1f} ms\n",
                               t.prompt_n, t.prompt_per_second(), t.ttft_ms));
     if (t.predicted_n > 0)
-        write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.2f} GB/s of weights\n",
+        write_out(fmt::format("generation  {:8} tokens {:10.2f} tok/s   {:.1f} GB/s of weights\n",
                               t.predicted_n, t.predicted_per_second(), t.read_gb_per_second()));
     write_out(
         fmt::format("load {:.0f} ms, peak memory {:.0f} MiB (now {:.0f}, and {:.0f} of mapped files), "
@@ -205,9 +206,8 @@ void print(const Engine& engine, const BenchFlags& flags, const Result& r) {
                     engine.threads(), engine.kernels_name(), r.hash));
     if (t.experts)
         write_out(fmt::format(
-            "experts     {:.1f} % in RAM when asked for, {:.2f} GB read, {:.1f} s waited for the drive\n",
-            100 * t.experts->hit_rate(), static_cast<double>(t.experts->bytes_read) / 1e9,
-            t.experts->wait_seconds));
+            "experts     {:.1f} % in RAM when asked for, {} read, {:.1f} s waited for the drive\n",
+            100 * t.experts->hit_rate(), size_text(t.experts->bytes_read), t.experts->wait_seconds));
     if (const std::string foreseen = forecast_text(t); !foreseen.empty()) write_out(foreseen + "\n");
     if (r.foreign_cpu > 0.03)
         log("warn", "other programs used {:.0f} % of the processors meanwhile: the figures are too low",

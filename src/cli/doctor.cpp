@@ -120,19 +120,13 @@ Expected<std::optional<ModelShape>> look_at_model(const std::string& path, const
     return std::optional<ModelShape>();
 }
 
-// A model and the plan for it.
-struct PlannedModel {
-    const ModelShape& shape;
-    Plan plan;
-};
-
 // What `run` would do with the folder (engine/swap_folder.h). As in slots, so an expert is one read
 // (tiers/expert_pack.h). Nothing of a model that does not fit, or where none is named.
 ExpertCopy expert_copy(const std::string& folder, const Drive& drive, const std::string& path,
                        const std::optional<PlannedModel>& model) {
     if (!model) return {0, memory_folder_reason(drive)};
     if (!model->plan.fits) return {};
-    if (model->plan.experts_resident) return {0, "RAM holds all weights"};
+    if (model->plan.experts_resident) return {0, std::string(k_all_in_ram)};
     const DriveComparison drives = compare_drives(path, folder);
     if (!drives.faster) return {0, drives.why};
     std::error_code failed;
@@ -173,15 +167,15 @@ Expected<int> examine(const Settings& settings, bool as_json) {
     report.checks = machine_checks(where, report.profile);
     const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
     const PlanSettings wanted = plan_settings({path, settings, 0});
+    std::optional<PlannedModel> model;
+    if (shape) model.emplace(machine, std::move(*shape), wanted);
     if (settings.has("memory.swap_dir"))
-        report.checks.push_back(look_at_swap_dir(
-            settings.text("memory.swap_dir"), where,
-            shape ? std::optional(PlannedModel{*shape, plan(machine, *shape, wanted)}) : std::nullopt));
+        report.checks.push_back(look_at_swap_dir(settings.text("memory.swap_dir"), where, model));
     report.checks.insert(report.checks.end(), model_rows.begin(), model_rows.end());
-    if (shape) report.checks.push_back(plan_check(machine, *shape, wanted));
-    if (path.empty() || shape)
-        report.bottleneck = bottleneck_of(machine, shape ? *shape : example_shape(), wanted,
-                                          with_threads(report.profile, thread_count(settings)));
+    if (model) report.checks.push_back(plan_check(*model));
+    if (path.empty()) model.emplace(machine, example_shape(), wanted);
+    if (model)
+        report.bottleneck = bottleneck_of(*model, with_threads(report.profile, thread_count(settings)));
     write_out(as_json ? json_text(report_json(report), 2) : printable_lines(report_text(report)));
     if (Status s = finish_output(); !s) return s.error();
     return report.has_problem() ? 1 : 0;

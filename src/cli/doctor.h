@@ -38,18 +38,25 @@ Check swap_dir_check(const std::string& folder, const Drive& drive, const Expert
 std::vector<Check> model_checks(const Gguf& file);
 Check broken_model_check(const Error& error);
 
+// A model as it would run on this machine.
+struct PlannedModel {
+    PlannedModel(const Machine& machine, ModelShape shape, const PlanSettings& settings);
+    Machine machine;
+    ModelShape shape;
+    PlanSettings settings;
+    Plan plan;
+};
+
 // Whether the model fits the budget of RAM, with what the plan takes of it.
-Check plan_check(const Machine& machine, const ModelShape& shape, const PlanSettings& settings);
+Check plan_check(const PlannedModel& model);
 
 // What limits a model on this machine, and at what speed.
 struct Bottleneck {
     std::string model;
-    bool fits = false;
     std::optional<Prediction> predicted;
     std::string text;  // one sentence
 };
-Bottleneck bottleneck_of(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
-                         const MachineProfile& profile);
+Bottleneck bottleneck_of(const PlannedModel& model, const MachineProfile& profile);
 // By shape: a mixture of 35 billion weights, 3 billion of them active, as Q4_K_M.
 ModelShape example_shape();
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/size_text.h"
 #include "cli/doctor.h"
 #include "device/cgroup.h"
 #include "device/cpu.h"
@@ -47,8 +48,8 @@ Check ram_check(const MachineProfile& profile) {
     if (!ram) return {"ram", State::problem, "unknown", ram.error().sentence()};
     Check check{.name = "ram",
                 .state = State::ok,
-                .value = fmt::format("{:.1f} GiB, {:.1f} available, reads {:.1f} GB/s", gib(ram->total_bytes),
-                                     gib(ram->available_bytes), profile.ram_read_gb_per_second),
+                .value = fmt::format("{}, {} available, reads {:.1f} GB/s", size_text(ram->total_bytes),
+                                     size_text(ram->available_bytes), profile.ram_read_gb_per_second),
                 .advice = ""};
     if (ram->available_bytes < ram->total_bytes / 10 * 3) {
         check.state = State::warning;
@@ -63,7 +64,7 @@ Check swap_check() {
     const uint64_t free = number_after(text, "SwapFree:").value_or(0) * k_kib;
     Check check{.name = "swap", .state = State::ok, .value = "none; none is needed", .advice = ""};
     if (total == 0) return check;
-    check.value = fmt::format("{:.1f} GiB, {:.1f} in use", gib(total), gib(total - free));
+    check.value = fmt::format("{}, {} in use", size_text(total), size_text(total - free));
     if (total - free > total / 2) {
         check.state = State::warning;
         check.advice =
@@ -79,8 +80,9 @@ Check gpu_check() {
     for (const Gpu& gpu : gpus) {
         check.value += fmt::format("{}{}", check.value.empty() ? "" : "; ", printable(gpu.name));
         if (gpu.total_bytes > 0)
-            check.value += fmt::format(", {:.1f} GiB, {:.1f} free", gib(gpu.total_bytes),
-                                       gib(gpu.total_bytes - std::min(gpu.total_bytes, gpu.used_bytes)));
+            check.value +=
+                fmt::format(", {}, {} free", size_text(gpu.total_bytes),
+                            size_text(gpu.total_bytes - std::min(gpu.total_bytes, gpu.used_bytes)));
         if (!gpu.driver.empty()) check.value += ", driver " + printable(gpu.driver);
         else {
             check.state = State::warning;
@@ -97,10 +99,10 @@ Check drive_check(const Drive& drive, const DriveProfile& profile) {
     const double best = profile.best_gb_per_second();
     Check check{.name = "drive",
                 .state = State::ok,
-                .value = fmt::format("{}{}, {} ({}), {:.1f} GiB free", drive_kind_name(drive.kind),
+                .value = fmt::format("{}{}, {} ({}), {} free", drive_kind_name(drive.kind),
                                      drive.device.empty() ? "" : " " + drive.device,
                                      drive.file_system.empty() ? "unknown file system" : drive.file_system,
-                                     drive.mount_point, gib(drive.free_bytes)),
+                                     drive.mount_point, size_text(drive.free_bytes)),
                 .advice = ""};
     if (drive.read_ahead_kb >= 0) check.value += fmt::format(", read_ahead_kb {}", drive.read_ahead_kb);
     if (best <= 0) {
@@ -134,21 +136,21 @@ std::vector<Check> machine_checks(const std::string& path, const MachineProfile&
 
 Check swap_dir_check(const std::string& folder, const Drive& drive, const ExpertCopy& copy) {
     Check check{"swap_dir", State::ok,
-                fmt::format("{}: {}{}, {:.1f} GiB free", printable(folder), drive_kind_name(drive.kind),
-                            drive.device.empty() ? "" : " " + drive.device, gib(drive.free_bytes)),
+                fmt::format("{}: {}{}, {} free", printable(folder), drive_kind_name(drive.kind),
+                            drive.device.empty() ? "" : " " + drive.device, size_text(drive.free_bytes)),
                 ""};
     if (!copy.why_not.empty()) check.value += "; nothing is copied there: " + copy.why_not;
     else if (copy.bytes > 0)
-        check.value += fmt::format("; a copy of the experts takes {:.2f} GiB", gib(copy.bytes));
+        check.value += fmt::format("; a copy of the experts takes {}", size_text(copy.bytes));
     if (is_slow(drive.kind)) {
         check.state = State::warning;
         check.advice = "Choose a folder on an NVMe drive: a slow one would cost seconds for each token.";
     } else if (copy.why_not.empty() && copy.bytes > drive.free_bytes) {
         check.state = State::warning;
         check.advice = fmt::format(
-            "{:.2f} GiB more must be free there: without them the start is refused, where this drive is "
+            "{} more must be free there: without them the start is refused, where this drive is "
             "faster than the model's.",
-            gib(copy.bytes - drive.free_bytes));
+            size_text_up(copy.bytes - drive.free_bytes));
     }
     return check;
 }

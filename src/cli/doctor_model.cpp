@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/size_text.h"
 #include "cli/doctor.h"
 #include "gguf/summary.h"
 #include "gguf/tensor_type.h"
@@ -15,9 +16,9 @@ namespace {
 Check file_check(const Gguf& file, const Summary& summary) {
     Check check{.name = "gguf",
                 .state = State::ok,
-                .value = fmt::format("version {}, {}, {:.2f} GiB", file.parts().front().version,
+                .value = fmt::format("version {}, {}, {}", file.parts().front().version,
                                      summary.quantisation.empty() ? "no weights" : summary.quantisation,
-                                     gib(file.file_bytes())),
+                                     size_text(file.file_bytes())),
                 .advice = ""};
     if (file.missing_bytes() > 0) {
         check.state = State::problem;
@@ -93,26 +94,29 @@ Check broken_model_check(const Error& error) {
     return {"gguf", State::problem, error.what, error.remedy.empty() ? "Get the file again." : error.remedy};
 }
 
-Check plan_check(const Machine& machine, const ModelShape& shape, const PlanSettings& settings) {
-    const Plan p = plan(machine, shape, settings);
+PlannedModel::PlannedModel(const Machine& on, ModelShape of, const PlanSettings& asked)
+    : machine(on), shape(std::move(of)), settings(asked), plan(ft::plan(machine, shape, settings)) {}
+
+Check plan_check(const PlannedModel& model) {
+    const Plan& p = model.plan;
     if (!p.fits)
         return {"plan", State::problem, "does not fit: " + p.shortage,
-                shortage_remedy(machine, shape, settings, p)};
+                shortage_remedy(model.machine, model.shape, model.settings, p)};
     return {"plan", State::ok,
-            fmt::format("takes {:.2f} of {:.2f} GiB of RAM, for {} tokens of context", gib(p.total.ram),
-                        gib(p.ram_budget), p.n_ctx),
+            fmt::format("takes {} of {} of RAM, for {} tokens of context", size_text(p.total.ram),
+                        size_text(p.ram_budget), p.n_ctx),
             ""};
 }
 
-Bottleneck bottleneck_of(const Machine& machine, const ModelShape& shape, const PlanSettings& settings,
-                         const MachineProfile& profile) {
-    const Plan p = plan(machine, shape, settings);
-    Bottleneck b{.model = shape.name, .fits = p.fits, .predicted = {}, .text = ""};
+Bottleneck bottleneck_of(const PlannedModel& model, const MachineProfile& profile) {
+    const ModelShape& shape = model.shape;
+    const Plan& p = model.plan;
+    Bottleneck b{.model = shape.name, .predicted = {}, .text = ""};
     if (!p.fits) {
         b.text = fmt::format("{} does not fit: {}.", printable(shape.name), p.shortage);
         return b;
     }
-    b.predicted = predict(machine, shape, p, profile);
+    b.predicted = predict(model.machine, shape, p, profile);
     const char* what = b.predicted->limit == Limit::drive ? "the drive"
                        : b.predicted->limit == Limit::cpu ? "the processor"
                                                           : "the bandwidth of RAM";

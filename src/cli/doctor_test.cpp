@@ -31,7 +31,7 @@ TEST(Doctor, TheDrivesRowHasItsFiguresAndAdviceWhereItIsSlow) {
     const Check good = drive_check(drive_with(DriveKind::nvme, 100), reads_at(2.5));
     EXPECT_EQ(good.state, State::ok);
     EXPECT_THAT(good.value,
-                AllOf(HasSubstr("NVMe nvme0n1"), HasSubstr("100.0 GiB free"), HasSubstr("read_ahead_kb 128"),
+                AllOf(HasSubstr("NVMe nvme0n1"), HasSubstr("100.00 GiB free"), HasSubstr("read_ahead_kb 128"),
                       HasSubstr("2.50 GB/s"), HasSubstr("90 us")));
     for (const DriveKind kind : {DriveKind::rotating, DriveKind::network, DriveKind::windows}) {
         const Check slow = drive_check(drive_with(kind, 100), reads_at(2.5));
@@ -45,24 +45,26 @@ TEST(Doctor, TheDrivesRowHasItsFiguresAndAdviceWhereItIsSlow) {
 
 TEST(Doctor, AModelThatDoesNotFitIsAProblemWithARemedy) {
     const Machine machine{.ram_total = 64 * k_gib, .ram_available = 60 * k_gib, .card = {}};
-    const Check small = plan_check(machine, example_shape(), {.ram_budget = k_gib / 10});
+    const Check small = plan_check({machine, example_shape(), {.ram_budget = k_gib / 10}});
     EXPECT_EQ(small.state, State::problem);
     EXPECT_THAT(small.value, HasSubstr("are missing"));
     EXPECT_THAT(small.advice, HasSubstr("memory.ram_budget (--ram) to "));
-    const Check barred = plan_check(machine, example_shape(), {.cpu_offload = false});
+    const Check barred = plan_check({machine, example_shape(), {.cpu_offload = false}});
     EXPECT_EQ(barred.state, State::problem);
     EXPECT_THAT(barred.advice, HasSubstr("Set memory.cpu_offload to true"));
-    EXPECT_EQ(plan_check(machine, example_shape(), {}).state, State::ok);
+    const Check good = plan_check({machine, example_shape(), {.ram_budget = 8 * k_gib}});
+    EXPECT_EQ(good.state, State::ok);
+    EXPECT_THAT(good.value, HasSubstr(" of 8.00 GiB of RAM, for 8192 tokens"));
 }
 
 TEST(Doctor, SwapDirNamesItsDriveAndWhatACopyLacks) {
     const Check good = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), {15 * k_gib, ""});
     EXPECT_EQ(good.state, State::ok);
-    EXPECT_THAT(good.value, AllOf(HasSubstr("/data/swap"), HasSubstr("nvme0n1"), HasSubstr("20.0 GiB free"),
+    EXPECT_THAT(good.value, AllOf(HasSubstr("/data/swap"), HasSubstr("nvme0n1"), HasSubstr("20.00 GiB free"),
                                   HasSubstr("takes 15.00 GiB")));
     const Check full = swap_dir_check("/data/swap", drive_with(DriveKind::nvme, 20), {23 * k_gib, ""});
     EXPECT_EQ(full.state, State::warning);
-    EXPECT_THAT(full.value, AllOf(HasSubstr("20.0 GiB free"), HasSubstr("takes 23.00 GiB")));
+    EXPECT_THAT(full.value, AllOf(HasSubstr("20.00 GiB free"), HasSubstr("takes 23.00 GiB")));
     EXPECT_THAT(full.advice, HasSubstr("3.00 GiB more"));
     const Check slow = swap_dir_check("/data/swap", drive_with(DriveKind::rotating, 20), {0, ""});
     EXPECT_EQ(slow.state, State::warning);

@@ -34,7 +34,7 @@ LimitAdvice limit_advice(const LimitFacts& facts) {
         return {
             "ram",
             fmt::format(
-                "Memory bandwidth is the limit: {:.0f} of {:.0f} GB/s. A smaller quantisation reads less for "
+                "Memory bandwidth is the limit: {:.1f} of {:.1f} GB/s. A smaller quantisation reads less for "
                 "each token.",
                 t.read_gb_per_second(), facts.ram_gb_per_second)};
     return {};

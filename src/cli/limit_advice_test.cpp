@@ -52,7 +52,7 @@ TEST(LimitAdvice, TheProcessors) {
 TEST(LimitAdvice, TheMemory) {
     LimitFacts facts = ten_seconds();
     facts.ram_gb_per_second = 12;
-    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("Memory bandwidth is the limit: 10 of 12 GB/s"));
+    EXPECT_THAT(limit_advice(facts).sentence, HasSubstr("Memory bandwidth is the limit: 9.9 of 12.0 GB/s"));
     facts.ram_gb_per_second = 0;
     EXPECT_EQ(limit_advice(facts).limit, "");
 }
@@ -69,8 +69,8 @@ TEST(LiveStats, LinesNameEveryTier) {
     const CacheStats experts{
         .hits = 90, .misses = 10, .bytes_read = 5'000'000'000, .read_seconds = 5, .wait_seconds = 1};
     EXPECT_EQ(tier_line(experts),
-              "90 of 100 experts in RAM (90.0 %), 10 from the drive; 5.00 GB read at 1.00 GB/s, 1.0 s waited "
-              "for it");
+              "90 of 100 experts found in RAM (90.0 %), 10 from the drive; 4.66 GiB read at 1.00 GB/s, 1.0 s "
+              "waited for it");
     EXPECT_THAT(live_line(21, 2, &experts),
                 HasSubstr("10.0 tok/s; experts 90 % in RAM, 10 % from the drive"));
     EXPECT_EQ(live_line(21, 2, nullptr), "21 tokens, 10.0 tok/s; all experts in RAM");
@@ -83,7 +83,7 @@ TEST(LiveStats, ALineInANarrowTerminalLosesWholeParts) {
     const std::string line = live_line(21, 2, &experts);
     EXPECT_EQ(fitted_line(line, line.size()), line);
     EXPECT_EQ(fitted_line(line, line.size() - 1),
-              "21 tokens, 10.0 tok/s; experts 36 % in RAM, 64 % from the drive; 0.13 GB read at 1.3 GB/s");
+              "21 tokens, 10.0 tok/s; experts 36 % in RAM, 64 % from the drive; 124 MiB read at 1.30 GB/s");
     EXPECT_EQ(fitted_line(line, 79), "21 tokens, 10.0 tok/s; experts 36 % in RAM, 64 % from the drive");
     EXPECT_EQ(fitted_line(line, 59), "21 tokens, 10.0 tok/s; experts 36 % in RAM");
     EXPECT_EQ(fitted_line(line, 12), "21 tokens");

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/size_text.h"
 #include "base/system_error.h"
 #include "cli/command.h"
 #include "cli/json_text.h"
 #include "cli/model_name.h"
 #include "cli/settings_flags.h"
-#include "cli/size_text.h"
 #include "cli/standard_output.h"
 #include "gguf/gguf.h"
 #include "gguf/summary.h"
@@ -69,10 +69,10 @@ std::string listed_rows(const std::vector<std::pair<StoredModel, ListedHeader>>&
     size_t width = 4;
     for (const auto& [model, header] : rows) width = std::max(width, printable(model.name).size());
     width = std::min<size_t>(width, 72);
-    std::string text =
-        fmt::format("{:<{}}  {:>9}  {:<10}  {:<18}  {}\n", "NAME", width, "SIZE", "QUANT", "KIND", "KEPT BY");
+    std::string text = fmt::format("{:<{}}  {:>11}  {:<10}  {:<18}  {}\n", "NAME", width, "SIZE", "QUANT",
+                                   "KIND", "KEPT BY");
     for (const auto& [model, header] : rows)
-        text += fmt::format("{:<{}}  {:>9}  {:<10}  {:<18}  {}\n", printable(model.name), width,
+        text += fmt::format("{:<{}}  {:>11}  {:<10}  {:<18}  {}\n", printable(model.name), width,
                             size_text(model.bytes), header.quantisation, kind_text(model, header),
                             keeper_name(model.keeper));
     return text;

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/size_text.h"
 #include "cli/terminal.h"
 
 namespace ft::cli {
@@ -26,10 +27,10 @@ std::string live_line(int64_t tokens, double seconds, const CacheStats* experts)
     if (experts == nullptr) return line + "; all experts in RAM";
     const double hits = 100 * experts->hit_rate();
     return line + fmt::format(
-                      "; experts {:.0f} % in RAM, {:.0f} % from the drive; {:.2f} GB read at {:.1f} GB/s; "
+                      "; experts {:.0f} % in RAM, {:.0f} % from the drive; {} read at {:.2f} GB/s; "
                       "{:.1f} s waited",
-                      hits, 100 - hits, static_cast<double>(experts->bytes_read) / 1e9,
-                      experts->read_gb_per_second(), experts->wait_seconds);
+                      hits, 100 - hits, size_text(experts->bytes_read), experts->read_gb_per_second(),
+                      experts->wait_seconds);
 }
 
 std::string fitted_line(std::string line, size_t columns) {
@@ -43,10 +44,10 @@ std::string fitted_line(std::string line, size_t columns) {
 
 std::string tier_line(const CacheStats& experts) {
     return fmt::format(
-        "{} of {} experts in RAM ({:.1f} %), {} from the drive; {:.2f} GB read at {:.2f} GB/s, {:.1f} s "
+        "{} of {} experts found in RAM ({:.1f} %), {} from the drive; {} read at {:.2f} GB/s, {:.1f} s "
         "waited for it",
         experts.hits, experts.hits + experts.misses, 100 * experts.hit_rate(), experts.misses,
-        static_cast<double>(experts.bytes_read) / 1e9, experts.read_gb_per_second(), experts.wait_seconds);
+        size_text(experts.bytes_read), experts.read_gb_per_second(), experts.wait_seconds);
 }
 
 LiveStats::LiveStats(bool on) : on_(on), last_(now_seconds()) {

@@ -1,7 +1,9 @@
 #include "cli/load_engine.h"
 
 #include "base/bytes.h"
+#include "base/gib_digits.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "cli/plan_settings.h"
 #include "cli/progress_bar.h"
 #include "cli/runtime_folder.h"
@@ -12,15 +14,39 @@
 
 namespace ft::cli {
 
+namespace {
+
+// One file for the process, from its first model on.
+void keep_status(const Engine& engine, const std::string& name,
+                 std::shared_ptr<const EngineActivity> activity) {
+    static std::unique_ptr<StatusFile> file;
+    if (file) return;
+    const Plan& plan = engine.plan();
+    RunStatus status;
+    status.model = name;
+    status.ram_budget = plan.ram_budget;
+    status.ram_planned = plan.total.ram;
+    status.ram_margin = engine.memory_margin();
+    status.ram_slots = plan.n_ram_slots();
+    status.on_drive = plan.n_on_drive;
+    status.n_experts = plan.n_ram_slots() + plan.n_vram_slots() + plan.n_on_drive;
+    file = std::make_unique<StatusFile>(runtime_folder(), std::move(status), std::move(activity));
+}
+
+}  // namespace
+
 std::vector<std::string> machine_notes(int threads, uint64_t ram_budget, int cores, uint64_t ram_total) {
     std::vector<std::string> notes;
     constexpr int k_threads_of_core = 2;  // at most, in the machines that this runs on
     if (threads > k_threads_of_core * cores)
         notes.push_back(fmt::format("{} threads for {} cores: more than can run at once make it slower.",
                                     threads, cores));
-    if (ram_total > 0 && ram_budget > ram_total)
-        notes.push_back(fmt::format("a budget of {:.1f} GiB is more RAM than this machine has ({:.1f} GiB).",
-                                    gib(ram_budget), gib(ram_total)));
+    if (ram_total > 0 && ram_budget > ram_total) {
+        const int digits = gib_digits(ram_budget, ram_total);
+        notes.push_back(fmt::format(
+            "memory.ram_budget (--ram) of {:.{}f} GiB is more than this machine's {:.{}f} GiB of RAM.",
+            gib(ram_budget), digits, gib(ram_total), digits));
+    }
     return notes;
 }
 
@@ -54,31 +80,10 @@ LoadOptions load_options(const ModelChoice& choice) {
     return options;
 }
 
-namespace {
-
-// One file for the process, from its first model on.
-void keep_status(const Engine& engine, const std::string& name,
-                 std::shared_ptr<const EngineActivity> activity) {
-    static std::unique_ptr<StatusFile> file;
-    if (file) return;
-    const Plan& plan = engine.plan();
-    RunStatus status;
-    status.model = name;
-    status.ram_budget = plan.ram_budget;
-    status.ram_planned = plan.total.ram;
-    status.ram_margin = engine.memory_margin();
-    status.ram_slots = plan.n_ram_slots();
-    status.on_drive = plan.n_on_drive;
-    status.n_experts = plan.n_ram_slots() + plan.n_vram_slots() + plan.n_on_drive;
-    file = std::make_unique<StatusFile>(runtime_folder(), std::move(status), std::move(activity));
-}
-
-}  // namespace
-
 std::string LoadNotice::line(uint64_t done, uint64_t total, Seconds spent) {
     if (is_told_ || spent < k_unnoticed_load || done >= total) return "";
     is_told_ = true;
-    return fmt::format("{}: {:.2f} of {:.2f} GiB are read{}", file_, gib(done), gib(total),
+    return fmt::format("{}: {} of {} are read{}", file_, size_text(done), size_text(total),
                        time_left(spent, done, total));
 }
 

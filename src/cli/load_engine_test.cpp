@@ -12,7 +12,7 @@ TEST(LoadNotice, IsSaidOnceAfterAWhile) {
     LoadNotice notice("big.gguf", false);
     EXPECT_EQ(notice.line(0, 4 * k_gib_of_test, 0.1), "");
     EXPECT_EQ(notice.line(k_gib_of_test, 4 * k_gib_of_test, 10),
-              "big.gguf: 1.00 of 4.00 GiB are read, 30 s left");
+              "big.gguf: 1.00 GiB of 4.00 GiB are read, 30 s left");
     EXPECT_EQ(notice.line(2 * k_gib_of_test, 4 * k_gib_of_test, 20), "");
 }
 
@@ -29,7 +29,7 @@ TEST(MachineNotes, SayWhatIsNotThere) {
     EXPECT_THAT(machine_notes(4, 8 * k_gib_of_test, 2, 8 * k_gib_of_test), IsEmpty());
     EXPECT_THAT(machine_notes(64, 100 * k_gib_of_test, 2, 23 * k_gib_of_test),
                 ElementsAre(HasSubstr("64 threads for 2 cores"),
-                            HasSubstr("100.0 GiB is more RAM than this machine has (23.0 GiB)")));
+                            HasSubstr("of 100.00 GiB is more than this machine's 23.00 GiB of RAM")));
     EXPECT_THAT(machine_notes(0, 100 * k_gib_of_test, 2, 0), IsEmpty());
 }
 

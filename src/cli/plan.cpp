@@ -2,8 +2,8 @@
 // (docs/verify.md).
 #include <CLI/CLI.hpp>
 
-#include "base/bytes.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "cli/json_text.h"
 #include "cli/load_engine.h"
 #include "cli/numbers.h"
@@ -81,19 +81,15 @@ void add_notes(const Gguf& file, const ModelChoice& model, const PlanFlags& flag
                         file.missing_bytes()));
     if (report.plan.fits && report.plan.total.ram > report.machine.ram_available)
         report.notes.push_back(
-            fmt::format("This machine has {:.2f} GiB of RAM available now: the plan is for another, or "
-                        "for later.",
-                        static_cast<double>(report.machine.ram_available) / k_gib));
+            fmt::format("This machine has {} of RAM available now: the plan is for another, or for later.",
+                        size_text(report.machine.ram_available)));
     const int threads = thread_count(model.settings), cores = physical_cores();
     if (report.plan.fits && threads < cores)
         report.notes.push_back(
             fmt::format("Predicted for {} of {} cores: --threads {}, which is the default, uses all.",
                         threads, cores, cores));
-    const uint64_t budget = plan_settings(model).ram_budget.value_or(0);
-    for (std::string& note : machine_notes(threads, budget, cores, report.machine.ram_total)) {
-        if (note.front() == 'a') note.front() = 'A';
+    for (std::string& note : machine_notes(threads, report.plan.ram_budget, cores, report.machine.ram_total))
         report.notes.push_back(std::move(note));
-    }
     if (flags.plan_for() == PlanFor::any && report.plan.n_sequences > 1)
         report.notes.push_back(fmt::format(
             "Planned for {} answers at once (inference.batch_size), as serve and batch give them: "

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/size_text.h"
+#include "base/size_text.h"
 
 namespace ft::cli {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
+#include "base/size_text.h"
 #include "cli/command.h"
 #include "cli/json_text.h"
 #include "cli/runtime_folder.h"
@@ -20,8 +20,6 @@ std::string age_text(int64_t seconds) {
     if (seconds < 7200) return fmt::format("{} min", seconds / 60);
     return fmt::format("{} h", seconds / 3600);
 }
-
-std::string gib_text(uint64_t bytes) { return fmt::format("{:.2f} GiB", gib(bytes)); }
 
 std::string experts_text(const RunStatus& s) {
     if (s.n_experts == 0) return "none";
@@ -47,9 +45,10 @@ Expected<int> list(bool json) {
         const auto resident = resident_bytes(s.pid);
         const uint64_t ram = resident ? *resident : 0;
         const int64_t age = std::max<int64_t>(0, seconds_now() - s.started);  // the clock may have been set
-        text += fmt::format("{:>8}  {:>8}  {:>10}  {:>10}  {:<22}  {}\n", s.pid, age_text(age), gib_text(ram),
-                            s.generating ? fmt::format("{:.2f}", s.tokens_per_second) : "idle",
-                            experts_text(s), printable(s.model));
+        text +=
+            fmt::format("{:>8}  {:>8}  {:>10}  {:>10}  {:<22}  {}\n", s.pid, age_text(age), size_text(ram),
+                        s.generating ? fmt::format("{:.2f}", s.tokens_per_second) : "idle", experts_text(s),
+                        printable(s.model));
         rows.push_back(
             {{"pid", s.pid},
              {"seconds", age},

@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/log.h"
 #include "base/read_text.h"
+#include "base/size_text.h"
 #include "base/system_error.h"
 #include "cli/interrupt.h"
 #include "cli/model_flags.h"
@@ -19,7 +20,6 @@
 #include "cli/pull_progress.h"
 #include "cli/serving_settings.h"
 #include "cli/settings_flags.h"
-#include "cli/size_text.h"
 #include "cli/standard_output.h"
 #include "hub/quant_label.h"
 

@@ -1,7 +1,7 @@
 #include "cli/pull_progress.h"
 
 #include "base/log.h"
-#include "cli/size_text.h"
+#include "base/size_text.h"
 
 namespace ft::cli {
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/limit_advice.h"
@@ -16,6 +17,16 @@
 #include "text/answer_text.h"
 
 namespace ft::cli {
+
+namespace {
+
+// "24 tokens, 120.0 tok/s"; the first token of an answer comes with the prompt, so one alone has no rate.
+std::string tokens_and_rate(int64_t n, double per_second) {
+    const std::string tokens = fmt::format("{} token{}", n, n == 1 ? "" : "s");
+    return per_second > 0 ? fmt::format("{}, {:.1f} tok/s", tokens, per_second) : tokens;
+}
+
+}  // namespace
 
 void keep_beginning(RunModel& model, const Prompt& prompt) {
     if (!model.sequence->keeps_states()) return;
@@ -73,26 +84,15 @@ Expected<Reply> reply_to(RunModel& model, const Prompt& prompt, const PrintStyle
                  model.engine->forgotten(model.sequence->n_past()), watch.share()};
 }
 
-namespace {
-
-// "24 tokens, 120.0 tok/s"; the first token of an answer comes with the prompt, so one alone has no rate.
-std::string tokens_and_rate(int64_t n, double per_second) {
-    const std::string tokens = fmt::format("{} token{}", n, n == 1 ? "" : "s");
-    return per_second > 0 ? fmt::format("{}, {:.1f} tok/s", tokens, per_second) : tokens;
-}
-
-}  // namespace
-
 std::string statistics_line(const Timings& t) {
     std::string line = fmt::format("prompt {}; first token after {:.0f} ms; answer {}",
                                    tokens_and_rate(t.prompt_n, t.prompt_per_second()), t.ttft_ms,
                                    tokens_and_rate(t.predicted_n, t.predicted_per_second()));
-    if (t.read_gb_per_second() > 0) line += fmt::format("; {:.1f} GB/s read", t.read_gb_per_second());
+    if (t.read_gb_per_second() > 0) line += fmt::format(" ({:.1f} GB/s of weights)", t.read_gb_per_second());
     if (t.experts)
-        line +=
-            fmt::format("; {:.0f} % of experts in RAM, {:.2f} GB read from the drive, {:.1f} s waited for it",
-                        100 * t.experts->hit_rate(), static_cast<double>(t.experts->bytes_read) / 1e9,
-                        t.experts->wait_seconds);
+        line += fmt::format(
+            "; {:.0f} % of experts found in RAM, {} read from the drive, {:.1f} s waited for it",
+            100 * t.experts->hit_rate(), size_text(t.experts->bytes_read), t.experts->wait_seconds);
     return line;
 }
 

@@ -1,12 +1,12 @@
 // freetoken rm: a model of our own store is removed; what other programs keep is left to them.
 #include <CLI/CLI.hpp>
 
+#include "base/size_text.h"
 #include "base/system_error.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/model_name.h"
 #include "cli/settings_flags.h"
-#include "cli/size_text.h"
 #include "cli/standard_output.h"
 
 namespace ft::cli {

@@ -264,8 +264,13 @@ TEST(StatisticsLine, HasTheFiguresAndNoRateThatIsNotKnown) {
                                               .load_ms = 0,
                                               .bytes_per_token = 100'000'000});
     EXPECT_EQ(line,
-              "prompt 24 tokens, 120.0 tok/s; first token after 210 ms; answer 31 tokens, 30.0 tok/s; 3.0 "
-              "GB/s read");
+              "prompt 24 tokens, 120.0 tok/s; first token after 210 ms; answer 31 tokens, 30.0 tok/s (3.0 "
+              "GB/s of weights)");
+    CacheStats experts{.hits = 3, .misses = 1, .bytes_read = 5ull << 30, .wait_seconds = 1.25};
+    EXPECT_EQ(
+        statistics_line({.experts = experts}),
+        "prompt 0 tokens; first token after 0 ms; answer 0 tokens; 75 % of experts found in RAM, 5.00 GiB "
+        "read from the drive, 1.2 s waited for it");
     EXPECT_EQ(statistics_line({}), "prompt 0 tokens; first token after 0 ms; answer 0 tokens");
     EXPECT_EQ(statistics_line({.prompt_n = 1,
                                .prompt_ms = 100,
@@ -291,7 +296,7 @@ TEST(RunModel, FiguresAreSaidAsAskedAndALoadOnce) {
         return testing::internal::GetCapturedStderr();
     };
     EXPECT_EQ(said(Figures::none), "");
-    EXPECT_NE(said(Figures::line).find("GB/s read; loaded in 41.0 s\n"), std::string::npos);
+    EXPECT_NE(said(Figures::line).find("GB/s of weights); loaded in 41.0 s\n"), std::string::npos);
     EXPECT_EQ(said(Figures::line).find("loaded in"), std::string::npos);
     EXPECT_NE(said(Figures::live).find("all weights are in RAM"), std::string::npos);
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/size_text.h"
 #include "cli/show_report.h"
-#include "cli/size_text.h"
 #include "gguf/tensor_type.h"
 
 namespace ft::cli {
@@ -109,7 +109,7 @@ void add_shares(std::string& out, std::string_view title, std::vector<Share> sha
     out += fmt::format("\n{}\n", title);
     for (const Share& share : shares)
         out +=
-            fmt::format("  {:<{}}{:>9}  {:>5.1f} %\n", share.name, k_label_width - 2, size_text(share.bytes),
+            fmt::format("  {:<{}}{:>11}  {:>5.1f} %\n", share.name, k_label_width - 2, size_text(share.bytes),
                         100.0 * static_cast<double>(share.bytes) / static_cast<double>(total));
 }
 
@@ -154,7 +154,7 @@ std::string tensor_text(const Gguf& gguf) {
         std::string shape;
         for (int i = 0; i < tensor.n_dims; i++)
             shape += fmt::format("{}{}", i == 0 ? "" : " × ", tensor.dims[static_cast<size_t>(i)]);
-        out += fmt::format("  {:<{}}  {:<8}{:>9}  {}\n", printable(tensor.name), name_width,
+        out += fmt::format("  {:<{}}  {:<8}{:>11}  {}\n", printable(tensor.name), name_width,
                            tensor_type_name(tensor.type), size_text(tensor.bytes), shape);
     }
     return out;

@@ -55,7 +55,7 @@ TEST(SimulationTable, HasARowForEachSizeAndAColumnForEachPolicy) {
     const Simulation s = two_sizes();
     const std::string text = simulation_table(s);
     EXPECT_THAT(text, HasSubstr("3 layers of 8 experts, 2 for a token"));
-    EXPECT_THAT(text, HasSubstr("asks for 6 experts, 6.0 MiB"));
+    EXPECT_THAT(text, HasSubstr("asks for 6 experts, 6.00 MiB"));
     EXPECT_THAT(text, HasSubstr("10 tokens of the prompt fill the cache, 30 of the answer are counted"));
     const std::string small = line_with(text, "3 "), large = line_with(text, "12 ");
     EXPECT_THAT(small, HasSubstr("3.00 MiB"));
@@ -80,9 +80,11 @@ TEST(SimulationTable, BytesThatAreUnknownAreLeftOut) {
 
 TEST(SimulationTable, AShortAnswerIsSaidToBeShort) {
     Simulation s = two_sizes();
-    EXPECT_THAT(simulation_table(s), HasSubstr("30 tokens are few"));
+    EXPECT_THAT(simulation_table(s), HasSubstr("So short an answer (30 tokens) says little"));
+    s.n_tokens = s.n_prompt + 1;
+    EXPECT_THAT(simulation_table(s), HasSubstr("(1 token) says little"));
     s.n_tokens = s.n_prompt + k_few_trace_tokens;
-    EXPECT_THAT(simulation_table(s), Not(HasSubstr("are few")));
+    EXPECT_THAT(simulation_table(s), Not(HasSubstr("says little")));
 }
 
 TEST(SimulationTable, ControlCharactersOfAModelsNameDoNotReachTheTerminal) {

@@ -1,10 +1,9 @@
 // A simulation as tables for people and as JSON.
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
+#include "base/size_text.h"
 #include "cli/json_text.h"
 #include "cli/simulation.h"
-#include "cli/size_text.h"
 
 namespace ft::cli {
 
@@ -40,19 +39,19 @@ std::string simulation_table(const Simulation& s) {
         "one token asks for {} experts{}; {} tokens of the prompt fill the cache, {} of the answer are "
         "counted\n\n",
         printable(s.model), s.n_layers, s.n_experts, s.top_k, s.demand_slots,
-        s.demand_bytes ? fmt::format(", {:.1f} MiB", mib(s.demand_bytes)) : "", s.n_prompt,
-        s.n_tokens - s.n_prompt);
+        s.demand_bytes ? ", " + size_text(s.demand_bytes) : "", s.n_prompt, s.n_tokens - s.n_prompt);
     add_table(text, s, "hits, % of uses", &ReplayCounts::hit_rate);
     add_table(text, s, "\nexperts put into the cache, % of uses", &ReplayCounts::insertion_rate);
     text += '\n';
     for (const Simulation::Line& line : s.lines)
         text += fmt::format("{:>10}  {}{}\n", line.policy.name, line.policy.summary,
                             line.policy.name == k_default_policy ? " (the default)" : "");
-    if (s.n_tokens - s.n_prompt < k_few_trace_tokens)
+    if (const int64_t n = s.n_tokens - s.n_prompt; n < k_few_trace_tokens)
         text += fmt::format(
-            "\n{} tokens are few: a large cache is still being filled by then, so its hits are less than in "
-            "a\nlong answer. `freetoken trace` records more with --max-tokens N --ignore-eos.\n",
-            s.n_tokens - s.n_prompt);
+            "\nSo short an answer ({} token{}) says little: a large cache is still being filled by then, so "
+            "its hits are\nless than in a long one. `freetoken trace` records more with --max-tokens N "
+            "--ignore-eos.\n",
+            n, n == 1 ? "" : "s");
     return text;
 }
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "base/bytes.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "cli/conversation.h"
 #include "cli/interrupt.h"
 #include "cli/model_flags.h"
@@ -127,8 +127,8 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     const std::string text = trace_text(trace);
     if (Status s = output->write(std::as_bytes(std::span(text))); !s) return s.error();
     if (Status s = output->commit(); !s) return s.error();
-    log("trace", "{} prompt tokens, {} of the answer; one token asks for {} experts, {:.1f} MiB",
-        trace.n_prompt, trace.n_tokens - trace.n_prompt, trace.demand_slots(), mib(trace.demand_bytes()));
+    log("trace", "{} prompt tokens, {} of the answer; one token asks for {} experts, {}", trace.n_prompt,
+        trace.n_tokens - trace.n_prompt, trace.demand_slots(), size_text(trace.demand_bytes()));
     if (trace.n_tokens - trace.n_prompt < k_few_trace_tokens && answer->end != AnswerEnd::interrupted)
         log("trace",
             "that is a short trace, which says little of large caches: --max-tokens {} --ignore-eos goes on "

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/gib_digits.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "device/cpu.h"
 #include "engine/engine_state.h"
 #include "engine/machine_profile.h"
@@ -258,7 +259,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
 Expected<std::optional<SwapFolder>> Engine::State::choose_swap(const LoadOptions& options) const {
     if (options.swap_dir.empty()) return std::optional<SwapFolder>();
     if (plan.experts_resident) {
-        log("mem", "memory.swap_dir: RAM holds all weights, so nothing is copied to the folder");
+        log("mem", "memory.swap_dir: {}, so nothing is copied to the folder", k_all_in_ram);
         return std::optional<SwapFolder>();
     }
     auto chosen = SwapFolder::choose(options.swap_dir, options.model_path,
@@ -287,10 +288,10 @@ void Engine::State::keep_margin() {
     const bool is_whole = cache->n_parked() == 0;
     if (was_whole && !is_whole)
         log("mem",
-            "other programs need memory ({:.2f} GiB available, {:.2f} GiB are to stay so): {} of {} slots "
-            "for "
-            "experts are given back, answers get slower",
-            gib(ram->available_bytes), gib(watch.margin()), cache->n_parked(), cache->n_slot());
+            "other programs need memory ({} available, {} are to stay so): {} of {} slots for experts are "
+            "given "
+            "back, answers get slower",
+            size_text(ram->available_bytes), size_text(watch.margin()), cache->n_parked(), cache->n_slot());
     if (!was_whole && is_whole)
         log("mem", "memory is free again: all {} slots for experts are in use", cache->n_slot());
 }

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/size_text.h"
 #include "device/drive.h"
 #include "engine/machine_profile.h"
 #include "io/folder_lock.h"
@@ -37,8 +38,8 @@ uint64_t bytes_there(const std::string& path) {
 
 Error no_room(const std::string& folder, uint64_t bytes, uint64_t free) {
     return Error{Code::too_large,
-                 fmt::format("the experts take {:.2f} GiB there, and {} has {:.2f} GiB free", gib(bytes),
-                             path_text(folder), gib(free)),
+                 fmt::format("the experts take {} there, and {} has {} free", size_text(bytes),
+                             path_text(folder), size_text(free)),
                  "Free some space, name another folder, or leave the setting out."};
 }
 
@@ -78,7 +79,7 @@ DriveComparison compare_drives(const std::string& model_path, const std::string&
     const double model = measured_rate(model_path), other = measured_rate(folder);
     if (model <= 0 || other <= 0) return {false, "the drives could not be measured"};
     return {other > k_worth_a_copy * model,
-            fmt::format("its drive reads {:.1f} GB/s, the model's {:.1f} GB/s", other, model)};
+            fmt::format("its drive reads {:.2f} GB/s, the model's {:.2f} GB/s", other, model)};
 }
 
 Expected<SwapFolder> SwapFolder::choose(const std::string& folder, const std::string& model_path,
@@ -105,8 +106,7 @@ Status SwapFolder::copy(const ExpertRecords& records,
     std::filesystem::remove(path_, failed);
     const uint64_t bytes = ExpertPack::bytes_of(records);
     if (Status s = check_room(folder_, path_, bytes); !s) return s;
-    log("mem", "memory.swap_dir: {:.2f} GiB of experts are copied to {}, once", gib(bytes),
-        path_text(folder_));
+    log("mem", "memory.swap_dir: {} of experts are copied to {}, once", size_text(bytes), path_text(folder_));
     return ExpertPack::write(path_, records, progress);
 }
 

@@ -5,15 +5,19 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "device/drive.h"
 #include "tiers/expert_pack.h"
 
 namespace ft {
 
+// The reason where no expert is read from a drive.
+inline constexpr std::string_view k_all_in_ram = "RAM holds all weights";
+
 struct DriveComparison {
     bool faster = false;  // the folder's drive than the model's
-    std::string why;      // the rest of a line of log: "its drive reads 3.1 GB/s, the model's 0.8"
+    std::string why;      // the rest of a line of log: "its drive reads 3.10 GB/s, the model's 0.80 GB/s"
 };
 
 // By the drives' measured rates, which are measured where they are not known yet (less than 3 s each).

@@ -261,7 +261,7 @@ class Planner {
         } else if (!plan_.fits) {
             const uint64_t missing = plan_.minimum_ram - plan_.ram_budget;
             const int digits =
-                std::max(gib_digits(plan_.minimum_ram, plan_.ram_budget, 3), gib_digits(missing, 0, 3));
+                std::max(gib_digits(plan_.minimum_ram, plan_.ram_budget), gib_digits(missing, 0));
             refuse(fmt::format(
                 "{:.{}f} GiB of RAM are needed at least, {:.{}f} GiB are allowed: {:.{}f} GiB are missing{}",
                 gib_rounded_up(plan_.minimum_ram, digits), digits, gib(plan_.ram_budget), digits,

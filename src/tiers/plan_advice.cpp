@@ -2,20 +2,13 @@
 
 #include "base/bytes.h"
 #include "base/gib_digits.h"
+#include "base/size_text.h"
 #include "tiers/plan.h"
 #include "tiers/plan_predict.h"
 
 namespace ft {
 
 namespace {
-
-// GiB with two decimals, rounded up, so that the value works when it is given back.
-double gib_up(uint64_t bytes) { return static_cast<double>(bytes * 100 / k_gib + 1) / 100; }
-
-std::string size_text(uint64_t bytes) {
-    return bytes < k_gib ? fmt::format("{:.0f} MiB", gib(bytes) * 1024 + 0.5)
-                         : fmt::format("{:.2f} GiB", gib_up(bytes));
-}
 
 // The longest context of whole pages with which the model fits; 0 where none does.
 int64_t longest_context(const Machine& machine, const ModelShape& shape, PlanSettings settings) {
@@ -38,6 +31,16 @@ uint64_t minimum_alone(const Machine& machine, const ModelShape& shape, PlanSett
     return plan(machine, shape, settings).minimum_ram;
 }
 
+// Digits with which the smallest budget and that of one sequence at a time, both rounded up, read
+// differently.
+int digits_of_budgets(uint64_t least, uint64_t alone) {
+    int digits = 2;
+    while (digits < k_most_gib_digits && alone != least &&
+           gib_rounded_up(alone, digits) >= gib_rounded_up(least, digits))
+        digits++;
+    return digits;
+}
+
 // No card holds the experts, and RAM may not: more of it would change nothing.
 bool bars_experts(const PlanSettings& settings, const Plan& plan) {
     return !settings.cpu_offload && plan.n_ram_slots() + plan.n_on_drive > 0;
@@ -51,9 +54,8 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
     const uint64_t spare = machine.ram_available;
     if (p.ram_budget < p.minimum_ram && p.minimum_ram <= spare && p.n_ctx <= shape.n_ctx_model)
         advice.push_back(
-            fmt::format("Allow {:.2f} GiB of RAM with --ram or memory.ram_budget; {:.2f} GiB are "
-                        "available.",
-                        gib_up(p.minimum_ram), gib(spare)));
+            fmt::format("Allow {:.2f} GiB of RAM with --ram or memory.ram_budget; {} are available.",
+                        gib_rounded_up(p.minimum_ram), size_text(spare)));
     if (machine.card && settings.gpu_expert_capacity.value_or(0) > 0)
         advice.push_back("Lower memory.gpu_expert_capacity, or leave it out.");
     if (p.ram_budget < p.minimum_ram && shape.kv_int8_bytes_per_token > 0) {
@@ -63,10 +65,12 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
             size_text(tokens * shape.kv_int8_bytes_per_token), size_text(p.kv_bytes)));
     }
     if (const uint64_t alone = minimum_alone(machine, shape, settings);
-        p.ram_budget < p.minimum_ram && alone < p.minimum_ram)
+        p.ram_budget < p.minimum_ram && alone < p.minimum_ram) {
+        const int digits = digits_of_budgets(p.minimum_ram, alone);
         advice.push_back(
-            fmt::format("Run fewer sequences at once: {} are asked for; --parallel 1 needs {:.3f} GiB.",
-                        settings.n_sequences, gib_rounded_up(alone, 3)));
+            fmt::format("Run fewer sequences at once: {} are asked for; --parallel 1 needs {:.{}f} GiB.",
+                        settings.n_sequences, gib_rounded_up(alone, digits), digits));
+    }
     if (p.ram_budget < p.minimum_ram || p.n_ctx > shape.n_ctx_model) {
         const int64_t n = longest_context(machine, shape, settings);
         if (n > 0 && n < p.n_ctx)
@@ -76,7 +80,7 @@ void advise_on_shortage(const Machine& machine, const ModelShape& shape, const P
     if (p.ram_budget < p.minimum_ram) {
         if (p.minimum_ram > spare && spare > 0)
             advice.push_back(
-                fmt::format("Close other programs: {:.2f} GiB of RAM are available now.", gib(spare)));
+                fmt::format("Close other programs: {} of RAM are available now.", size_text(spare)));
         advice.push_back("If all that is not enough, choose a smaller quantisation last: it costs quality.");
     }
 }
@@ -98,12 +102,12 @@ void advise_on_speed(const Machine& machine, const ModelShape& shape, const Plan
         more.ram_budget = p.resident_ram;
         const double rate = predict(machine, shape, plan(machine, shape, more), profile).decode_per_second;
         faster(rate, fmt::format("With {} of RAM no expert is read from the drive: about {:.1f} tok/s.",
-                                 size_text(p.resident_ram), rate));
+                                 size_text_up(p.resident_ram), rate));
         more.ram_budget = p.ram_budget + p.ram_budget / 4;
         const double some = predict(machine, shape, plan(machine, shape, more), profile).decode_per_second;
         if (*more.ram_budget < p.resident_ram)
             faster(some, fmt::format("With {} of RAM (a quarter more): about {:.1f} tok/s.",
-                                     size_text(*more.ram_budget), some));
+                                     size_text_up(*more.ram_budget), some));
         if (shape.kv_int8_bytes_per_token > 0) {
             ModelShape smaller = shape;
             smaller.kv_bytes_per_token = shape.kv_int8_bytes_per_token;
@@ -148,16 +152,16 @@ std::string shortage_remedy(const Machine& machine, const ModelShape& shape, con
     if (plan.ram_budget >= plan.minimum_ram) return text;
     if (!text.empty()) text += " ";
     const uint64_t alone = minimum_alone(machine, shape, settings);
+    const int digits = digits_of_budgets(plan.minimum_ram, alone);
     const std::string fewer =
         alone < plan.minimum_ram
-            ? fmt::format("Answer one at a time with --parallel 1, which needs {:.3f} GiB, or raise",
-                          gib_rounded_up(alone, 3))
+            ? fmt::format("Answer one at a time with --parallel 1, which needs {:.{}f} GiB, or raise",
+                          gib_rounded_up(alone, digits), digits)
             : "Raise";
     return text + fmt::format(
-                      "{} memory.ram_budget (--ram) to {:.3f} GiB or more, choose a shorter context with "
-                      "--ctx, or take a "
-                      "smaller model or quantisation.",
-                      fewer, gib_rounded_up(plan.minimum_ram, 3));
+                      "{} memory.ram_budget (--ram) to {:.{}f} GiB or more, choose a shorter context with "
+                      "--ctx, or take a smaller model or quantisation.",
+                      fewer, gib_rounded_up(plan.minimum_ram, digits), digits);
 }
 
 }  // namespace ft

@@ -165,7 +165,7 @@ Expected<int> examine(const Settings& settings, bool as_json) {
     report.profile =
         machine_profile(where, [] { log("doctor", "measuring this machine once, for about 2 s"); });
     report.checks = machine_checks(where, report.profile);
-    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->fillable_bytes(), .card = {}};
     const PlanSettings wanted = plan_settings({path, settings, 0});
     std::optional<PlannedModel> model;
     if (shape) model.emplace(machine, std::move(*shape), wanted);

@@ -49,9 +49,9 @@ Check ram_check(const MachineProfile& profile) {
     Check check{.name = "ram",
                 .state = State::ok,
                 .value = fmt::format("{}, {} available, reads {:.1f} GB/s", size_text(ram->total_bytes),
-                                     size_text(ram->available_bytes), profile.ram_read_gb_per_second),
+                                     size_text(ram->fillable_bytes()), profile.ram_read_gb_per_second),
                 .advice = ""};
-    if (ram->available_bytes < ram->total_bytes / 10 * 3) {
+    if (ram->fillable_bytes() < ram->total_bytes / 10 * 3) {
         check.state = State::warning;
         check.advice = "Less than 30 % is available: close other programs, or expect fewer experts in RAM.";
     }

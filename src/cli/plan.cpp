@@ -123,7 +123,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     report.shape = model_shape(*file, **bound, kv_options(model.settings).types, **kernels, threads);
     if (!model.name.empty()) report.shape.name = model.name;
     report.file_bytes = file->file_bytes();
-    report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    report.machine = {.ram_total = ram->total_bytes, .ram_available = ram->fillable_bytes(), .card = {}};
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
     const PlanSettings settings = plan_settings(model, flags.plan_for());
     report.plan = plan(report.machine, report.shape, settings);

@@ -25,7 +25,7 @@ Expected<Plan> plan_of_remote(const Gguf& file, const Model& model, const ModelC
     if (!kernels) return kernels.error();
     const ModelShape shape =
         model_shape(file, model, kv_options(choice.settings).types, **kernels, thread_count(choice.settings));
-    return plan({.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}}, shape,
+    return plan({.ram_total = ram->total_bytes, .ram_available = ram->fillable_bytes(), .card = {}}, shape,
                 plan_settings(choice));
 }
 

@@ -245,7 +245,7 @@ Expected<int> serve(ModelChoice choice) {
         served_name(choice), choice.path, text->chat_template ? &*text->chat_template : nullptr);
     if (!info) return info.error();
     fit_context(choice, info->trained_context);
-    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->fillable_bytes(), .card = {}};
     const uint64_t budget = plan_settings(choice).ram_budget.value_or(auto_ram_budget(machine));
     const auto room = std::make_shared<ByteRoom>(request_room(settings).bytes(budget));
     Serving serving{choice, signals, room, std::move(*text), std::move(*keys), {}, nullptr, nullptr};

@@ -99,7 +99,7 @@ Expected<Ram> read_ram(const std::string& root) {
             std::min(ram.available_bytes,
                      limit.limit_bytes > limit.used_bytes ? limit.limit_bytes - limit.used_bytes : 0);
     }
-    ram.available_bytes = std::min(ram.available_bytes, address_space_left(root));
+    ram.address_space_bytes = address_space_left(root);
     return ram;
 }
 

@@ -1,6 +1,7 @@
 // What this process may use of the machine: processors and memory, as the system, cgroups and limits say.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -24,8 +25,12 @@ int physical_cores(const std::string& root = "");
 
 struct Ram {
     uint64_t total_bytes = 0;  // of the machine, or the lowest limit of the process's cgroups
-    uint64_t available_bytes =
-        0;  // that this process can still fill without swapping: page cache counts as free
+    // That can still be filled without swapping, by this process or by others: page cache counts as free.
+    uint64_t available_bytes = 0;
+    uint64_t address_space_bytes = UINT64_MAX;  // that a limit leaves this process alone
+
+    // That this process can still fill.
+    uint64_t fillable_bytes() const { return std::min(available_bytes, address_space_bytes); }
 };
 // From /proc/meminfo, cgroups (versions 1 and 2, each level of the hierarchy) and the limit on address space.
 // An error where /proc/meminfo cannot be read.

@@ -39,7 +39,10 @@ Expected<int64_t> context_length(const LoadOptions& options, int64_t n_ctx_model
 }
 
 // The plan keeps its budget, and the machine has less just now.
-Error too_little_available(const Plan& plan, uint64_t available) {
+Error too_little_available(const Plan& plan, const Ram& ram) {
+    const uint64_t available = ram.fillable_bytes();
+    const char* const more = available < ram.available_bytes ? "Raise the limit on address space (ulimit -v)"
+                                                             : "Close other programs";
     const int digits = gib_digits(plan.total.ram, available);
     Error error{
         Code::too_large,
@@ -47,13 +50,13 @@ Error too_little_available(const Plan& plan, uint64_t available) {
                     gib(plan.total.ram), digits, gib(available), digits),
         ""};
     if (available >= plan.minimum_ram)
-        error.remedy = fmt::format("Close other programs, or lower memory.ram_budget (--ram) to {} GiB.",
+        error.remedy = fmt::format("{}, or lower memory.ram_budget (--ram) to {} GiB.", more,
                                    gib_rounded_down(available, plan.minimum_ram));
     else
         error.remedy = fmt::format(
-            "Close other programs: {:.{}f} GiB are the least that works. A shorter context (--ctx) or a "
-            "smaller model takes less.",
-            gib(plan.minimum_ram), gib_digits(plan.minimum_ram, available));
+            "{}: {:.{}f} GiB are the least that works. A shorter context (--ctx) or a smaller model takes "
+            "less.",
+            more, gib(plan.minimum_ram), gib_digits(plan.minimum_ram, available));
     return error;
 }
 
@@ -228,7 +231,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     read_memory = options.read_memory;
     const auto ram = read_memory();
     if (!ram) return ram.error();
-    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->available_bytes, .card = {}};
+    const Machine machine{.ram_total = ram->total_bytes, .ram_available = ram->fillable_bytes(), .card = {}};
     PlanSettings settings;
     settings.ram_budget = options.ram_budget;
     settings.prefetch = options.prefetch;
@@ -248,8 +251,9 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     note_memory(options.kv);
     if (!plan.fits)
         return Error{Code::too_large, plan.shortage, shortage_remedy(machine, shape, settings, plan)};
-    if (plan.total.ram > ram->available_bytes) return too_little_available(plan, ram->available_bytes);
-    const uint64_t allowed = std::min(plan.ram_budget, ram->available_bytes);
+    const uint64_t fillable = ram->fillable_bytes();
+    if (plan.total.ram > fillable) return too_little_available(plan, *ram);
+    const uint64_t allowed = std::min(plan.ram_budget, fillable);
     spare_ram = allowed > plan.total.ram ? allowed - plan.total.ram : 0;
     watch = MemoryWatch(ft::memory_margin(ram->total_bytes, ram->available_bytes - plan.total.ram),
                         options.memory_look_seconds);

@@ -14,6 +14,7 @@ namespace {
 struct Readings {
     uint64_t total = 16 * k_mib;
     std::atomic<uint64_t> available{0};
+    uint64_t address_space = UINT64_MAX;
     std::atomic<int> n{0};
 };
 
@@ -21,7 +22,7 @@ LoadOptions under_watch(LoadOptions options, const std::shared_ptr<Readings>& re
     options.memory_look_seconds = 0;
     options.read_memory = [=]() -> Expected<Ram> {
         readings->n++;
-        return Ram{readings->total, readings->available};
+        return Ram{readings->total, readings->available, readings->address_space};
     };
     return options;
 }
@@ -55,6 +56,20 @@ TEST(MemoryPressure, SlotsAreGivenBackWithoutATraceInTheBits) {
     readings->available = 0;
     EXPECT_TRUE(same_bits(logits_of(*engine), expected)) << "with the least";
     EXPECT_EQ(n_slot - engine->slots_given_back(), 8) << "what one layer's step needs stays";
+}
+
+TEST(MemoryPressure, TheAddressSpaceThatALimitLeavesIsNoPressureOfOthers) {
+    const auto readings = std::make_shared<Readings>();
+    LoadOptions options = streaming_options(k_mixture, 0.9);
+    readings->available = *options.ram_budget + 400 * k_kib;
+    auto engine = load(under_watch(options, readings));
+    ASSERT_NE(engine, nullptr);
+    readings->address_space = 100 * k_kib;  // once the slots and stacks are there
+    logits_of(*engine);
+    EXPECT_EQ(engine->slots_given_back(), 0);
+    const auto next = Engine::load(under_watch(options, readings));
+    ASSERT_FALSE(next) << "a start counts it";
+    EXPECT_THAT(next.error().remedy, testing::HasSubstr("ulimit -v"));
 }
 
 TEST(MemoryPressure, WhereAllExpertsLieInRamNothingIsWatched) {

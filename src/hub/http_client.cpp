@@ -16,7 +16,6 @@ namespace ft {
 namespace {
 
 constexpr long k_connect_seconds = 15;
-constexpr long k_stalled_seconds = 30;  // with less than 1 KiB a second
 constexpr long k_most_redirects = 10;
 constexpr uint64_t k_most_header_bytes = 256 * k_kib;
 
@@ -129,7 +128,6 @@ void set_up(CURL* c) {
     curl_easy_setopt(c, CURLOPT_MAXREDIRS, k_most_redirects);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, k_connect_seconds);
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1024L);
-    curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, k_stalled_seconds);
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L);  // the page of an error is not wanted
     curl_easy_setopt(c, CURLOPT_USERAGENT, "freetoken");
@@ -222,6 +220,7 @@ HttpReply HttpClient::get(const HttpRequest& request, HttpTaker take) {
     curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR,
                      request.url.starts_with("https:") ? "https" : "http,https");
     curl_easy_setopt(c, CURLOPT_TIMEOUT, request.seconds);
+    curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, request.stalled_seconds);
     curl_easy_setopt(c, CURLOPT_RANGE, range.empty() ? nullptr : range.c_str());
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers.get());
     curl_easy_setopt(c, CURLOPT_HTTPAUTH, reply.had_token ? CURLAUTH_BEARER : CURLAUTH_BASIC);
@@ -238,6 +237,7 @@ HttpReply HttpClient::get(const HttpRequest& request, HttpTaker take) {
         reply.retry_after = static_cast<long>(wait);
     if (!request.range || reply.whole) reply.total = t.length;
     reply.end = t.verdict ? *t.verdict : end_of(code, request, reply);
+    reply.stalled = code == CURLE_OPERATION_TIMEDOUT;
     reply.unreachable = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
                         code == CURLE_COULDNT_RESOLVE_PROXY;
     if (reply.end == HttpEnd::broken)

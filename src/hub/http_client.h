@@ -35,6 +35,7 @@ struct HttpRequest {
     std::optional<ByteRange> range = {};  // nothing: the whole
     uint64_t most = 0;                    // bytes of a whole answer; a range has its own
     long seconds = 0;                     // that all of it may take; 0: as long as it goes on
+    long stalled_seconds = 30;            // of less than 1 KiB a second, after which it is given up
 };
 
 enum class HttpEnd {
@@ -52,6 +53,7 @@ struct HttpReply {
     uint64_t received = 0;          // bytes that were handed on
     std::optional<uint64_t> total;  // bytes of the whole file, as the server says
     bool whole = false;             // the whole file came where a part was asked for
+    bool stalled = false;           // broken because too little came for too long
     bool unreachable = false;       // nobody at the address took the connection
     std::string etag, next;         // next: of a list that goes on (Link rel="next")
     long retry_after = 0;           // seconds that the server asks to wait; 0: it does not say

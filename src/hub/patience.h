@@ -13,6 +13,7 @@ struct HttpReply;
 
 struct Patience {
     int retries = 0;            // failures in a row that are borne
+    long stalled_seconds = 30;  // of less than 1 KiB a second, after which a transfer is given up
     Seconds first_pause = 0.5;  // doubles with every failure in a row, to 30 s; a server may ask for more
     // Told before each pause: what went wrong, and how long it will be.
     std::function<void(const std::string& why, Seconds pause)> on_pause = {};

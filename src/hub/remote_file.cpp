@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t k_first_bytes = k_mib;
 constexpr uint64_t k_most_bytes = 8 * k_mib;  // of one request
 constexpr int k_most_broken = 50;
+constexpr uint64_t k_least_stalled_bytes = 64 * k_kib;  // of a stalled answer, for another to be worth it
+constexpr int k_most_stalled = 3;
 
 class RemoteFile final : public File {
  public:
@@ -30,6 +32,7 @@ class RemoteFile final : public File {
         std::vector<std::byte> bytes;
         HttpReply reply;
     };
+    bool may_go_on_after(const Window& broken) const;
     Expected<Window> get(uint64_t offset, uint64_t bytes) const;
     Status fetch(uint64_t offset, uint64_t bytes) const;
     Error failure(std::string_view what, std::string_view remedy) const {
@@ -44,21 +47,30 @@ class RemoteFile final : public File {
     mutable std::vector<std::byte> window_;
     mutable uint64_t window_offset_ = 0;
     mutable uint64_t fetched_ = 0;
-    mutable int broken_ = 0;  // answers that ended early
+    mutable int broken_ = 0;   // answers that ended early
+    mutable int stalled_ = 0;  // of them those that were waited for until they were given up
 };
+
+// Each stalled answer was waited for half a minute: a server that sends a few bytes at a time is no progress.
+bool RemoteFile::may_go_on_after(const Window& broken) const {
+    if (broken.bytes.empty() || ++broken_ > k_most_broken) return false;
+    return !broken.reply.stalled ||
+           (broken.bytes.size() >= k_least_stalled_bytes && ++stalled_ <= k_most_stalled);
+}
 
 Expected<RemoteFile::Window> RemoteFile::get(uint64_t offset, uint64_t bytes) const {
     for (Tries tries(path(), patience_);;) {
         Window window;
-        window.reply = client_.get({.url = path(), .range = ByteRange{offset, bytes}},
-                                   [&](std::span<const std::byte> more) {
-                                       window.bytes.insert(window.bytes.end(), more.begin(), more.end());
-                                       return true;
-                                   });
+        const HttpRequest request{
+            .url = path(), .range = ByteRange{offset, bytes}, .stalled_seconds = patience_.stalled_seconds};
+        window.reply = client_.get(request, [&](std::span<const std::byte> more) {
+            window.bytes.insert(window.bytes.end(), more.begin(), more.end());
+            return true;
+        });
         const bool broken = window.reply.end == HttpEnd::broken;
-        const bool usable = window.reply.end == HttpEnd::done || (broken && !window.bytes.empty());
+        const bool usable = window.reply.end == HttpEnd::done || (broken && may_go_on_after(window));
         if (!usable && tries.after(window.reply) == NextTry::now) continue;
-        if (!usable || (broken && ++broken_ > k_most_broken)) return http_error(path(), window.reply);
+        if (!usable) return http_error(path(), window.reply);
         if (!window.reply.total)
             return failure("the server does not say how long the file is", "Download it first.");
         return window;

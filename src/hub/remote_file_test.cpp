@@ -85,6 +85,32 @@ TEST(RemoteFile, GivesUpOnAServerThatSendsCrumbs) {
     EXPECT_LT(server.requests(), 100);
 }
 
+TEST(RemoteFile, GivesUpOnAServerThatFallsSilentAfterAFewBytes) {
+    const std::string text = test_text(2'000'000);
+    TestServer server([&](const TestRequest& request) { return part_reply(text, request, 100); },
+                      TestServer::AfterReply::silence);
+    const auto file = open_remote_with(server.url(), {}, {.stalled_seconds = 1});
+    ASSERT_FALSE(file);
+    EXPECT_THAT(file.error().what, testing::AllOf(HasSubstr(server.url()), HasSubstr("too slow")));
+    EXPECT_EQ(server.requests(), 1);
+}
+
+TEST(RemoteFile, GoesOnAfterASilenceThatFollowedMuch) {
+    const std::string text = test_text(1'000'000);
+    std::atomic<int> asked{0};
+    TestServer server(
+        [&](const TestRequest& request) {
+            return part_reply(text, request, asked++ == 0 ? 400'000 : text.size());
+        },
+        TestServer::AfterReply::silence);
+    auto file = open_remote_with(server.url(), {}, {.stalled_seconds = 1});
+    ASSERT_TRUE(file) << file.error().sentence();
+    std::string read(text.size(), ' ');
+    const Status status = (*file)->read_at(0, std::as_writable_bytes(std::span(read)));
+    ASSERT_TRUE(status) << status.error().sentence();
+    EXPECT_EQ(read, text);
+}
+
 TEST(RemoteFile, AsksABusyServerAgain) {
     const std::string text = test_text(3'000'000);
     std::atomic<int> asked{0};

@@ -31,8 +31,12 @@ class TestServer {
  public:
     using Answer = std::function<std::string(const TestRequest&)>;
 
-    explicit TestServer(Answer answer)
-        : answer_(std::move(answer)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    enum class AfterReply { close, silence };  // silence: until the other side closes
+
+    explicit TestServer(Answer answer, AfterReply after = AfterReply::close)
+        : answer_(std::move(answer)),
+          after_(after),
+          listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -88,10 +92,13 @@ class TestServer {
                 at += static_cast<size_t>(n);
             }
             sent_ += reply.size();
+            while (after_ == AfterReply::silence && recv(peer, part, sizeof part, 0) > 0) {
+            }
         }
     }
 
     Answer answer_;
+    AfterReply after_;
     int listener_;
     int port_ = 0;
     std::atomic<uint64_t> sent_{0};

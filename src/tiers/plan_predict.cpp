@@ -14,12 +14,12 @@ constexpr double k_barrier_seconds = 20e-6;  // a layer's work is handed out and
 constexpr double k_drive_share = 0.9;  // of the measured rate, while reads of a layer start and end together
 // Of the rate of large products alone, what a whole token reaches: norms, routing, attention and the
 // recurrence read little and take time.
-constexpr double k_token_share = 0.85;
+constexpr double k_token_share = 0.88;
 
 // Of the shorter of reading and computing, what the longer cannot hide: in a long step, and for one token.
 // There the next layer's experts are guessed while this one computes, but wrong guesses are read too, and
 // starting and ending reads takes the processors' time.
-constexpr double k_overlap_loss = 0.1, k_decode_overlap_loss = 0.45;
+constexpr double k_overlap_loss = 0.1, k_decode_overlap_loss = 0.3;
 
 // Exponent of the rank with which the use of experts falls, as if each token chose for itself: what the
 // unions of 8 to 149 neighbouring tokens in recorded routes of published mixtures come to, where one topic

@@ -179,8 +179,8 @@ class Plan(WithProfile):
         self.assertFalse([n for n in one["notes"] if "--for run" in n], one["notes"])
 
     def test_more_ram_than_there_is(self):
-        self.assertTrue([n for n in self.plan("--ram", 100000)["notes"] if "more RAM than this machine has" in n])
-        self.assertFalse([n for n in self.plan()["notes"] if "more RAM than this machine has" in n])
+        self.assertTrue([n for n in self.plan("--ram", 100000)["notes"] if "more than this machine's" in n])
+        self.assertFalse([n for n in self.plan()["notes"] if "more than this machine's" in n])
 
     def test_contexts_that_fit_have_a_rate_where_the_asked_one_does_not(self):
         self.plan("--ram", 4)  # the machine's rates are known from here on

@@ -149,6 +149,8 @@ TEST(Dispatch, HabitsOfOtherProgramsAreUnderstoodOrAnsweredWithOurNames) {
     EXPECT_NE(refusal({"run", "x.gguf", "-p", "x", "--stats", "-q"}).find("--quiet"), std::string::npos);
     EXPECT_NE(refusal({"run", "x.gguf", "a", "b"}).find("unexpected argument \"b\""), std::string::npos);
     EXPECT_NE(refusal({"run", "x.gguf", "a", "-p", "b"}).find("twice"), std::string::npos);
+    EXPECT_NE(refusal({"run", "x.gguf", "-p", "a", "--prompt", "b"}).find("-p is given 2 times"),
+              std::string::npos);
     for (const char* flag : {"--system", "--template", "--think"})
         EXPECT_NE(refusal({"run", "x.gguf", "-p", "a", "--raw", flag, "on"}).find(flag), std::string::npos);
 }

@@ -31,8 +31,9 @@ namespace {
 constexpr size_t k_largest_prompt_bytes = 16 * k_mib;  // some four million tokens
 
 struct RunFlags {
-    std::string prompt, prompt_argument;
-    CLI::Option *prompt_option = nullptr, *prompt_argument_option = nullptr;
+    std::vector<std::string> prompts;  // of -p: one, or it is refused
+    std::string prompt_argument;
+    CLI::Option* prompt_argument_option = nullptr;
     std::string grammar, json_schema;  // a text, or the file of one; "": none
     bool raw = false;
     bool json = false;
@@ -91,11 +92,16 @@ Expected<std::optional<std::string>> prompt_argument(const RunFlags& flags, cons
 Expected<std::optional<std::string>> given_prompt(const RunFlags& flags, const ModelArgument& model) {
     Expected<std::optional<std::string>> argument = prompt_argument(flags, model);
     if (!argument) return argument;
-    const bool flag = flags.prompt_option->count() > 0;
+    const bool flag = !flags.prompts.empty();
+    if (flags.prompts.size() > 1)
+        return Error{
+            Code::invalid,
+            fmt::format("run: -p is given {} times, but one prompt is answered", flags.prompts.size()),
+            "Leave the others out; `freetoken batch` answers several."};
     if (flag && *argument)
         return Error{Code::invalid, "run: the prompt is given twice, by -p and as an argument",
                      "Leave one of them out; a prompt of several words needs quotes."};
-    std::optional<std::string> text = flag ? std::optional(flags.prompt) : std::move(*argument);
+    std::optional<std::string> text = flag ? std::optional(flags.prompts.front()) : std::move(*argument);
     if (!text || *text == "-") return std::optional<std::string>();
     warn_of_unread_input();
     return text;
@@ -245,10 +251,12 @@ Action define_run(CLI::App& app) {
     const auto flags = std::make_shared<RunFlags>();
     const auto model_flags = add_model_flags(app, Use::answering);  // MODEL is the first argument
     model_flags->model.may_be_other = true;
-    flags->prompt_option =
-        app.add_option("-p,--prompt", flags->prompt,
-                       "answer this text and end; without it, answer what is piped in, else chat")
-            ->type_name("TEXT");
+    app.add_option("-p,--prompt", flags->prompts,
+                   "answer this text and end; without it, answer what is piped in, else chat")
+        ->type_name("TEXT")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     flags->prompt_argument_option =
         app.add_option("text", flags->prompt_argument, "the same as --prompt TEXT; - is standard input")
             ->type_name("PROMPT");

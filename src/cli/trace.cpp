@@ -1,8 +1,9 @@
-// freetoken trace: which experts each layer chose while a prompt was answered, for `freetoken simulate`
+// freetoken trace: which experts each layer chose while prompts were answered, for `freetoken simulate`
 // (docs/formats/routing_trace.md).
 #include "tiers/trace.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -25,7 +26,8 @@ namespace ft::cli {
 namespace {
 
 struct TraceFlags {
-    std::string prompt, output;
+    std::vector<std::string> prompts;
+    std::string output;
     bool raw = false;
 };
 
@@ -70,32 +72,84 @@ Expected<TraceShape> trace_shape(const std::string& path) {
     return shape;
 }
 
-Expected<std::vector<int32_t>> prompt_ids(const RunModel& model, const TraceFlags& flags) {
-    if (flags.raw) return raw_prompt(*model.tokenizer, flags.prompt).ids;
+using Ids = std::vector<int32_t>;
+
+Expected<Ids> prompt_ids(const RunModel& model, bool raw, const std::string& text) {
+    if (raw) return raw_prompt(*model.tokenizer, text).ids;
     Conversation conversation(*model.chat_template, *model.tokenizer, std::nullopt);
     if (model.settings.has("inference.system"))
         conversation.set_system(model.settings.text("inference.system"));
-    conversation.add_user(flags.prompt);
+    conversation.add_user(text);
     Expected<Prompt> prompt = conversation.prompt();
     if (!prompt) return prompt.error();
     return std::move(prompt->ids);
 }
 
+Status check_flags(const TraceFlags& flags) {
+    if (flags.prompts.empty()) return require_flag("", "trace", "-p TEXT");
+    for (const std::string& text : flags.prompts)
+        if (Status s = require_flag(text, "trace", "-p TEXT"); !s) return s;
+    return require_flag(flags.output, "trace", "-o TRACE");
+}
+
+// Answers the prompts one after the other, each a conversation of its own. Their tokens follow each other in
+// the trace.
+Expected<AnswerEnd> record_answers(RunModel& model, std::span<const Ids> prompts, const TraceShape& shape,
+                                   TraceRecorder& recorder) {
+    int64_t before = 0, n_token = 0;  // of earlier conversations; and with this one
+    model.sequence->session().set_route_sink([&](const Route& route) {
+        const int64_t token = before + route.position;
+        n_token = std::max(n_token, token + 1);
+        recorder.add(shape.ordinal.at(route.layer), token, route.experts);
+    });
+    AnswerRequest request;
+    request.sampling = model.sampling;
+    if (model.settings.has("inference.max_tokens"))
+        request.max_tokens = model.settings.integer("inference.max_tokens");
+    request.n_ctx = model.engine->n_ctx();
+    request.stop = &interrupted();
+    request.model = model.path;
+    const auto is_end = [&](int32_t id) { return model.is_end(id); };
+    const auto emit = [](int32_t) { return true; };
+    AnswerEnd end = AnswerEnd::end_token;
+    for (const Ids& prompt : prompts) {
+        before = n_token;
+        model.sequence->keep_prefix_of({});  // a beginning that is shared is routed again
+        request.prompt = prompt;
+        const Expected<Answer> answer = generate(*model.sequence, request, is_end, emit);
+        if (!answer) return answer.error();
+        end = answer->end;
+        if (end == AnswerEnd::interrupted) break;
+    }
+    return end;
+}
+
+void say_what_was_recorded(const Trace& trace, size_t n_prompt, AnswerEnd end) {
+    log("trace", "{} prompt tokens, {} of the answer{}; one token asks for {} experts, {}", trace.n_prompt,
+        trace.n_tokens - trace.n_prompt, n_prompt > 1 ? " and of the conversations after it" : "",
+        trace.demand_slots(), size_text(trace.demand_bytes()));
+    if (trace.n_tokens - trace.n_prompt < k_few_trace_tokens && end != AnswerEnd::interrupted)
+        log("trace",
+            "that is a short trace, which says little of large caches: --max-tokens {} --ignore-eos goes on "
+            "where the model would end",
+            2 * k_few_trace_tokens);
+}
+
 Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
-    for (const Status& s :
-         {require_flag(flags.prompt, "trace", "-p TEXT"), require_flag(flags.output, "trace", "-o TRACE")})
-        if (!s) return s.error();
+    if (Status s = check_flags(flags); !s) return s.error();
     Expected<TraceShape> shape = trace_shape(choice.path);
     if (!shape) return shape.error();
     std::optional<OutputFile> output;
-    std::vector<int32_t> ids;
+    std::vector<Ids> prompts;
     const auto before_weights = [&](const RunModel& outline, const ModelOutline& header) -> Status {
         const NamedFile result[] = {{"-o", flags.output}};
         if (Status s = check_outputs(result, files_of(choice, header.file)); !s) return s;
-        Expected<std::vector<int32_t>> prompt = prompt_ids(outline, flags);
-        if (!prompt) return prompt.error();
-        ids = std::move(*prompt);
-        if (Status s = check_room(static_cast<int64_t>(ids.size()), header.n_ctx); !s) return s;
+        for (const std::string& text : flags.prompts) {
+            Expected<Ids> ids = prompt_ids(outline, flags.raw, text);
+            if (!ids) return ids.error();
+            if (Status s = check_room(static_cast<int64_t>(ids->size()), header.n_ctx); !s) return s;
+            prompts.push_back(std::move(*ids));
+        }
         Expected<OutputFile> created = OutputFile::create(flags.output);
         if (!created) return created.error();
         output.emplace(std::move(*created));
@@ -104,37 +158,18 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     Expected<RunModel> model = load_run_model(choice, flags.raw, before_weights);
     if (!model) return model.error();
 
-    shape->header.n_prompt = static_cast<int64_t>(ids.size());
+    shape->header.n_prompt = static_cast<int64_t>(prompts.front().size());
     TraceRecorder recorder(std::move(shape->header));
-    model->sequence->session().set_route_sink([&](const Route& route) {
-        recorder.add(shape->ordinal.at(route.layer), route.position, route.experts);
-    });
-    AnswerRequest request;
-    request.prompt = ids;
-    request.sampling = model->sampling;
-    if (model->settings.has("inference.max_tokens"))
-        request.max_tokens = model->settings.integer("inference.max_tokens");
-    request.n_ctx = model->engine->n_ctx();
-    request.stop = &interrupted();
-    request.model = model->path;
     catch_interrupts();
-    const auto is_end = [&](int32_t id) { return model->is_end(id); };
-    const auto emit = [](int32_t) { return true; };
-    const Expected<Answer> answer = generate(*model->sequence, request, is_end, emit);
-    if (!answer) return answer.error();
+    const Expected<AnswerEnd> end = record_answers(*model, prompts, *shape, recorder);
+    if (!end) return end.error();
 
     const Trace trace = recorder.finish();
     const std::string text = trace_text(trace);
     if (Status s = output->write(std::as_bytes(std::span(text))); !s) return s.error();
     if (Status s = output->commit(); !s) return s.error();
-    log("trace", "{} prompt tokens, {} of the answer; one token asks for {} experts, {}", trace.n_prompt,
-        trace.n_tokens - trace.n_prompt, trace.demand_slots(), size_text(trace.demand_bytes()));
-    if (trace.n_tokens - trace.n_prompt < k_few_trace_tokens && answer->end != AnswerEnd::interrupted)
-        log("trace",
-            "that is a short trace, which says little of large caches: --max-tokens {} --ignore-eos goes on "
-            "where the model would end",
-            2 * k_few_trace_tokens);
-    return answer->end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
+    say_what_was_recorded(trace, prompts.size(), *end);
+    return *end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
 }
 
 }  // namespace
@@ -142,7 +177,12 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
 Action define_trace(CLI::App& app) {
     const auto model_flags = add_model_flags(app, Use::answering);
     const auto flags = std::make_shared<TraceFlags>();
-    app.add_option("-p,--prompt", flags->prompt, "the text to answer")->type_name("TEXT");
+    app.add_option("-p,--prompt", flags->prompts,
+                   "the text to answer; given again, the next, as a conversation of its own")
+        ->type_name("TEXT")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--raw", flags->raw, "continue the text without chat template; special tokens in it count");
     app.add_option("-o,--output", flags->output, "the file for the trace")->type_name("FILE");
     return [=] {

@@ -124,6 +124,23 @@ class Simulate(harness.Case):
         self.assertTrue(svg.startswith("<svg ") and svg.endswith("</svg>\n"))
         self.assertEqual(svg.count("<polyline "), len(found["policies"]))
 
+    def test_several_prompts_are_one_trace_of_conversations_of_their_own(self):
+        def rows(*texts):
+            trace = self.path("several.trace")
+            flags = [word for text in texts for word in ("-p", text)]
+            self.good(run("trace", MODEL, *flags, "--raw", "--max-tokens", 6, "--temp", 0, "-o", trace))
+            text = trace.read_text()
+            sizes = re.search(r" tokens (\d+) prompt_tokens (\d+)", text)
+            found = [line.split(" ") for line in text.splitlines() if not line.startswith("#")]
+            return int(sizes.group(1)), int(sizes.group(2)), [(int(r[0]), int(r[1]), r[2:]) for r in found]
+
+        one, both = rows("hello there"), rows("hello there", "hello you")
+        other = rows("hello you")
+        self.assertEqual(both[:2], (one[0] + other[0], one[1]))
+        self.assertEqual(both[2], one[2] + [(layer, one[0] + token, ids) for layer, token, ids in other[2]])
+        self.good(run("simulate", self.path("several.trace")))
+        self.refused(run("trace", MODEL, "-p", "a", "-p", "", "-o", self.path("none.trace")), "-p TEXT")
+
     def test_a_trace_goes_on_where_the_model_would_end(self):
         def answer(*flags):
             trace = self.path("answer.trace")

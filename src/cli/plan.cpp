@@ -127,6 +127,7 @@ Expected<PlanReport> make_report(const ModelChoice& model, const PlanFlags& flag
     if (flags.vram_gib > 0) report.machine.card = planned_card(flags.vram_gib);
     const PlanSettings settings = plan_settings(model, flags.plan_for());
     report.plan = plan(report.machine, report.shape, settings);
+    if (Status s = check_first_tokens(settings, report.plan.n_ctx); !s) return s.error();
     PlanSettings least = settings;
     least.ram_budget = report.plan.minimum_ram;
     report.some_budget_works = plan(report.machine, report.shape, least).fits;

@@ -60,16 +60,6 @@ Error too_little_available(const Plan& plan, const Ram& ram) {
     return error;
 }
 
-// What auto_evict keeps of a full context are its first tokens and a window: the first must leave some room.
-Status check_first_tokens(const KvOptions& options, int64_t n_ctx) {
-    if (!options.auto_evict || options.sink_tokens < n_ctx) return {};
-    return Error{Code::invalid,
-                 fmt::format("kv_cache.sink_tokens is {}, which fills the context of {} tokens, so that "
-                             "kv_cache.auto_evict could forget none",
-                             options.sink_tokens, n_ctx),
-                 fmt::format("Choose sink_tokens of {} or less.", n_ctx - 1)};
-}
-
 }  // namespace
 
 // Without a window a small pool makes the context smaller, which is said (note_memory).
@@ -226,7 +216,6 @@ void Engine::State::note_memory(const KvOptions& options) {
 }
 
 Status Engine::State::make_plan(const LoadOptions& options, int threads) {
-    if (Status s = check_first_tokens(options.kv, n_ctx); !s) return s;
     experts_from = options.model_path;
     read_memory = options.read_memory;
     const auto ram = read_memory();
@@ -247,6 +236,7 @@ Status Engine::State::make_plan(const LoadOptions& options, int threads) {
     settings.state_checkpoint_bytes = options.kv.state_checkpoint_bytes;
     shape = model_shape(file, *model, kv_types, *kernels, threads);
     plan = ft::plan(machine, shape, settings);
+    if (Status s = check_first_tokens(settings, plan.n_ctx); !s) return s;
     if (Status s = check_pool_holds_window(plan, options.kv.pool_tokens); !s) return s;
     note_memory(options.kv);
     if (!plan.fits)

@@ -379,4 +379,13 @@ Plan plan(const Machine& machine, const ModelShape& shape, const PlanSettings& s
     return Planner(machine, shape, settings).run();
 }
 
+Status check_first_tokens(const PlanSettings& settings, int64_t n_ctx) {
+    if (!settings.endless || settings.sinks < n_ctx) return {};
+    return Error{Code::invalid,
+                 fmt::format("kv_cache.sink_tokens is {}, which fills the context of {} tokens, so that "
+                             "kv_cache.auto_evict could forget none",
+                             settings.sinks, n_ctx),
+                 fmt::format("Choose sink_tokens of {} or less.", n_ctx - 1)};
+}
+
 }  // namespace ft

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "device/profile.h"
 #include "tiers/model_shape.h"
 
@@ -115,6 +116,10 @@ uint64_t auto_ram_budget(const Machine& machine);
 
 // Never fails: what cannot work has fits == false, `shortage` and minimum_ram.
 Plan plan(const Machine& machine, const ModelShape& shape, const PlanSettings& settings);
+
+// What an endless sequence keeps of a full context (Plan::n_ctx) are its first tokens and a window. Refuses
+// first tokens that leave no room for one.
+Status check_first_tokens(const PlanSettings& settings, int64_t n_ctx);
 
 // What to change, the most useful first. Where the plan does not fit: budget, slots of the card, the type of
 // keys and values, sequences, context, quantisation last.

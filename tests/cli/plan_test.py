@@ -97,6 +97,12 @@ class Plan(WithProfile):
         self.assertEqual(small, self.good(run("run", DEMO, *flags, "--ram", 4)).text)
         self.refused(run("run", DEMO, *flags, "--ram", "%.4f" % (float(ram) / 2)), "ram")
 
+    def test_first_tokens_that_fill_the_context_are_refused_by_the_plan_too(self):
+        keep = ("--ctx", 4, "--set", "kv_cache.auto_evict=true")
+        sentence = self.refused(run("plan", DEMO, *keep), "kv_cache.sink_tokens is 4").err
+        self.assertEqual(self.refused(run("run", DEMO, "-p", "hi", *keep), "kv_cache.sink_tokens is 4").err, sentence)
+        self.good(run("plan", DEMO, *keep, "--set", "kv_cache.sink_tokens=3"))
+
     def test_a_plan_for_a_server_is_the_servers(self):
         flags = ("--ctx", 256, "--set", "server.requests_mib=20")
         one, four = (self.plan("--ram", 4, *flags, *more) for more in ((), ("--for", "serve")))

@@ -132,7 +132,8 @@ Action define_logits(CLI::App& app) {
                    "the file for the routes: lines `layer token expert …`, ids ascending")
         ->type_name("FILE");
     app.add_option("--chunk", flags->chunk,
-                   "tokens of one step, which change no bit of the output (default: 256)")
+                   "tokens of one step at most, which change no bit of the output (default: chosen by the "
+                   "plan, at most 1024)")
         ->transform(whole_number(1, 65536));
     app.add_flag("--reference", flags->reference,
                  "reference backend: weights dequantised to f32, f32 activations and KV");

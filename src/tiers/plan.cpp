@@ -155,7 +155,12 @@ class Planner {
         return static_cast<uint64_t>(tokens) * shape_.scratch_per_token;
     }
     int64_t longest(int64_t tokens) const {
-        return std::max<int64_t>(1, std::min({settings_.chunk > 0 ? settings_.chunk : tokens, plan_.n_ctx}));
+        const int64_t asked = settings_.chunk > 0 ? settings_.chunk : tokens;
+        return std::max<int64_t>(1, std::min({asked, tokens, plan_.n_ctx}));
+    }
+    // Longer than that where it is asked for; but the pool of a window has room for a step of one length.
+    int64_t most_of_step(int64_t most) const {
+        return plan_.window > 0 ? k_chunk_resident : std::max(most, settings_.chunk);
     }
     int64_t least_chunk() const { return longest(k_chunk_least); }
 
@@ -211,7 +216,7 @@ class Planner {
 
     void place_all(uint64_t all) {
         const uint64_t room = plan_.ram_budget - fixed_.sum() - all;
-        plan_.chunk = affordable_chunk(room, k_chunk_least, k_chunk_resident);
+        plan_.chunk = affordable_chunk(room, k_chunk_least, most_of_step(k_chunk_resident));
         for (size_t c = 0; c < shape_.classes.size(); c++) plan_.ram_slots[c] = off_card(c);
     }
 
@@ -220,8 +225,7 @@ class Planner {
     void place_some(uint64_t least) {
         const uint64_t left = plan_.ram_budget - fixed_.sum() - least - scratch(least_chunk());
         const uint64_t for_step = scratch(least_chunk()) + left / k_scratch_share;
-        // the pool of a window has room for a step of that length
-        const int64_t most = plan_.window > 0 ? k_chunk_resident : k_chunk_most;
+        const int64_t most = most_of_step(k_chunk_most);
         plan_.chunk = affordable_chunk(for_step, k_chunk_least, most);
         share_slots(plan_.ram_budget - fixed_.sum() - std::min(for_step, scratch(longest(most))));
     }

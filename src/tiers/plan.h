@@ -55,7 +55,7 @@ struct PlanSettings {
     int64_t window = 0;       // a token sees so many, and older ones are forgotten; 0: all
     int64_t sinks = 0;        // the first tokens of a sequence, which a window does not forget
     bool endless = false;     // a sequence goes on when the context is full, and forgets
-    int64_t chunk = 0;        // tokens of a step at most; 0: chosen here
+    int64_t chunk = 0;  // tokens of a step at most, fewer where the budget affords no more; 0: chosen here
     RequestRoom requests = {};
     bool prefetch = true;                 // experts are guessed, where RAM does not hold all of them
     uint64_t state_checkpoint_bytes = 0;  // of RAM at most, for copies of recurrent state

@@ -194,6 +194,28 @@ TEST(Plan, TheMinimumIsTheSmallestBudgetThatIsAccepted) {
         }
 }
 
+TEST(Plan, ALongStepThatIsAskedForIsCutToWhatTheBudgetAffords) {
+    const Machine machine = machine_of(64, 0);
+    const ModelShape shape = shape_of(k_published[4]);
+    PlanSettings settings{.n_ctx = 4096};
+    const uint64_t least = plan(machine, shape, settings).minimum_ram;
+    settings.ram_budget = least;
+    const int64_t affordable = plan(machine, shape, settings).chunk;
+    settings.chunk = 2048;
+    const Plan cut = plan(machine, shape, settings);
+    EXPECT_TRUE(cut.fits);
+    EXPECT_EQ(cut.minimum_ram, least);
+    EXPECT_EQ(cut.chunk, affordable);
+    expect_sound(machine, shape, settings, cut);
+    settings.chunk = affordable - 1;
+    EXPECT_EQ(plan(machine, shape, settings).chunk, affordable - 1);
+    settings.ram_budget = 40 * k_gib;
+    settings.chunk = 2048;
+    const Plan long_step = plan(machine, shape, settings);
+    EXPECT_EQ(long_step.chunk, 2048);
+    expect_sound(machine, shape, settings, long_step);
+}
+
 TEST(Plan, CountsTheRoutersForGuessesWhereExpertsAreGuessed) {
     const ModelShape shape = shape_of(k_published[4]);
     const Machine machine = machine_of(64, 0);

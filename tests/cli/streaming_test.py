@@ -37,6 +37,10 @@ class Streaming(harness.Case):
         self.good(r)
         return out.read_bytes()
 
+    def test_a_step_is_as_long_as_the_budget_affords_whatever_is_asked_for(self):
+        least = self.budget(MODEL, 0)
+        self.assertEqual(self.logits("--ram", least, "--chunk", 256), self.logits("--ram", least))
+
     def test_killed_at_any_moment_the_next_start_is_right(self):
         ram = self.budget(MODEL, 0.2)
         swap = self.path("swap")

@@ -43,9 +43,14 @@ Status make_own_folder(const std::string& folder) {
     // By the descriptor: what has the name may change between the look and the change of rights.
     const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat info = {};
-    const bool own = fd >= 0 && ::fstat(fd, &info) == 0 && info.st_uid == ::geteuid();
+    if (fd < 0) {
+        const int reason = errno;
+        const Expected<bool> good = has_own_folder(folder);
+        return good ? system_error(folder, "open", reason) : good.error();
+    }
+    const bool own = ::fstat(fd, &info) == 0 && info.st_uid == ::geteuid();
     if (own) ::fchmod(fd, 0700);
-    if (fd >= 0) ::close(fd);
+    ::close(fd);
     if (own) return {};
     return not_own(folder);
 }

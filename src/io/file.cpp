@@ -59,8 +59,12 @@ uint64_t size_now(int fd) {
 
 class DiskFile final : public File {
  public:
-    DiskFile(std::string path, int fd, int direct_fd)
-        : File(std::move(path)), cached_(fd), direct_(direct_fd), identity_(identity_of(fd)) {}
+    DiskFile(std::string path, int fd, int direct_fd, int direct_refusal)
+        : File(std::move(path)),
+          cached_(fd),
+          direct_(direct_fd),
+          direct_refusal_(direct_refusal),
+          identity_(identity_of(fd)) {}
 
     uint64_t size() const override { return identity_.bytes; }
     FileIdentity identity() const override { return identity_; }
@@ -69,6 +73,7 @@ class DiskFile final : public File {
     Status read_blocks(uint64_t offset, std::span<std::byte> to) const override;
     Status check_unchanged() const override;
     int direct_descriptor() const override { return direct_.fd; }
+    int direct_refusal() const override { return direct_refusal_; }
 
  private:
     bool seems_cached(uint64_t offset, uint64_t bytes) const;
@@ -77,7 +82,8 @@ class DiskFile final : public File {
     Error cut_at(uint64_t offset, uint64_t bytes) const;
 
     Descriptor cached_;
-    Descriptor direct_;  // -1 where the file system has no O_DIRECT
+    Descriptor direct_;  // -1 where the file system has no O_DIRECT, or the process no descriptor left
+    int direct_refusal_;
     FileIdentity identity_;
 };
 
@@ -205,8 +211,9 @@ Expected<std::unique_ptr<File>> File::open(const std::string& path) {
     // as well.
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     const int direct_fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+    const int direct_refusal = direct_fd < 0 ? errno : 0;
     // The name may have come to stand for something else since stat(): what counts is what is open.
-    auto file = std::make_unique<DiskFile>(path, fd, direct_fd);
+    auto file = std::make_unique<DiskFile>(path, fd, direct_fd, direct_refusal);
     if (::fstat(fd, &info) != 0) return system_error(path, "open", errno);
     if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
     wait_for_next_tick(file->identity().written_ns);

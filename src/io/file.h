@@ -68,6 +68,9 @@ class File {
     // A descriptor opened with O_DIRECT, for reads that the system runs on its own; -1: there is none.
     virtual int direct_descriptor() const { return -1; }
 
+    // The system's error number where it refused that descriptor; 0: none was asked for.
+    virtual int direct_refusal() const { return 0; }
+
  protected:
     explicit File(std::string path) : path_(std::move(path)) {}
 

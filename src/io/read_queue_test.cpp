@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -128,6 +129,28 @@ TEST(ReadQueue, WhereARingIsRefusedThreadsRead) {
     ASSERT_EQ(done.size(), 1u);
     EXPECT_TRUE(done[0].status);
     EXPECT_EQ(memory[49'999], std::byte{'x'});
+    fs::remove(path);
+}
+
+TEST(ReadQueue, WhereDescriptorsRanOutTheyAreWhatIsNamed) {
+    const std::string path = fmt::format("{}freetoken_last_descriptor_{}", ::testing::TempDir(), ::getpid());
+    std::ofstream(path, std::ios::binary) << std::string(100'000, 'x');
+    const int next = ::dup(0);  // the lowest number that is free
+    ASSERT_GE(next, 0);
+    ::close(next);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+    auto file = File::open(path);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_TRUE(file);
+    EXPECT_EQ((*file)->direct_descriptor(), -1);
+    EXPECT_EQ((*file)->direct_refusal(), EMFILE);
+    const File* files[] = {file->get()};
+    const auto ring = ReadQueue::open(files, ReadMethod::io_uring);
+    ASSERT_FALSE(ring);
+    EXPECT_THAT(ring.error().what, HasSubstr("Too many open files"));
     fs::remove(path);
 }
 

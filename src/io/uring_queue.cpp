@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/buffer.h"
+#include "base/system_error.h"
 #include "io/blocks.h"
 
 namespace ft {
@@ -109,6 +110,9 @@ class UringQueue final : public ReadQueue {
 
 Status check_direct(const File& file) {
     const int descriptor = file.direct_descriptor();
+    // Whoever has no descriptor left is not told that the file system lacks something.
+    if (const int refusal = file.direct_refusal(); refusal == EMFILE || refusal == ENFILE)
+        return system_error(file.path(), "open for direct reads", refusal);
     if (descriptor < 0)
         return Error{Code::unsupported, fmt::format("{}: no direct reads", path_text(file.path())), ""};
     Buffer<std::byte> block(k_file_block, k_file_block);

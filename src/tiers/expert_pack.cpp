@@ -201,6 +201,7 @@ class PackFile final : public File {
     }
     Status check_unchanged() const override { return file_->check_unchanged(); }
     int direct_descriptor() const override { return file_->direct_descriptor(); }
+    int direct_refusal() const override { return file_->direct_refusal(); }
 
     Status accept(uint64_t offset, std::span<std::byte> bytes) const override {
         const size_t number = record_at(offset).number;

@@ -378,6 +378,14 @@ class Doctor(WithProfile):
         self.good(harness.ask("hi", "--max-tokens", 1))
         self.assertEqual((runtime / "freetoken").stat().st_mode & 0o777, 0o700)
 
+    def test_where_descriptors_run_out_the_folder_is_not_blamed(self):
+        for limit in range(4, 12):
+            words = ("prlimit", "--nofile=%d:%d" % (limit, limit), harness.PROGRAM, "run", DEMO, "-p", "hi", "--max-tokens", "1")
+            said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True).stderr
+            self.assertNotIn("no folder of yours", said)
+            if "no status file" in said:
+                self.assertIn("Too many open files", said)
+
     def test_ps_removes_only_what_programs_left(self):
         os.environ["XDG_RUNTIME_DIR"] = str(self.folder / "left")
         runtime = self.folder / "left/freetoken"

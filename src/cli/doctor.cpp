@@ -127,13 +127,17 @@ ExpertCopy expert_copy(const std::string& folder, const Drive& drive, const std:
     if (!model) return {0, memory_folder_reason(drive)};
     if (!model->plan.fits) return {};
     if (model->plan.experts_resident) return {0, std::string(k_all_in_ram)};
-    const DriveComparison drives = compare_drives(path, folder);
-    if (!drives.faster) return {0, drives.why};
     std::error_code failed;
     ExpertCopy copy;
-    if (std::filesystem::exists(ExpertPack::path_in(folder, path), failed)) return copy;
-    for (const ExpertClass& kind : model->shape.classes)
-        copy.bytes += static_cast<uint64_t>(kind.n_experts) * kind.slot_bytes();
+    if (!std::filesystem::exists(ExpertPack::path_in(folder, path), failed))
+        for (const ExpertClass& kind : model->shape.classes)
+            copy.bytes += static_cast<uint64_t>(kind.n_experts) * kind.slot_bytes();
+    const auto has_room = [&]() -> Status {
+        if (copy.bytes <= drive.free_bytes) return {};
+        return Error{Code::too_large, "no room for a copy", ""};  // the check of the folder says it
+    };
+    const auto drives = compare_drives(path, folder, has_room);
+    if (drives && !drives->faster) return {0, drives->why};
     return copy;
 }
 

@@ -52,6 +52,15 @@ Status check_room(const std::string& folder, const std::string& path, uint64_t b
     return no_room(folder, bytes, drive->free_bytes);
 }
 
+// No error while another program copies to the folder, which takes the room that is looked for.
+Status check_room_at_rest(const std::string& folder, const std::string& path, uint64_t bytes) {
+    const auto shared = FolderLock::share(folder);
+    if (!shared) return {};
+    remove_stale_output(folder);
+    if (Status s = check_room(folder, path, bytes); !s) return s.error().within("memory.swap_dir");
+    return {};
+}
+
 }  // namespace
 
 std::string slow_folder_warning(const std::string& folder, const Drive& drive) {
@@ -65,37 +74,40 @@ std::string memory_folder_reason(const Drive& drive) {
     return "the folder lies in memory, which is worth more as slots (memory.ram_budget)";
 }
 
-DriveComparison compare_drives(const std::string& model_path, const std::string& folder) {
+Expected<DriveComparison> compare_drives(const std::string& model_path, const std::string& folder,
+                                         const BeforeMeasuring& before_measuring) {
     const auto of_model = drive_of(model_path), of_folder = drive_of(folder);
     const bool same_device = of_model && of_folder && of_model->identity() == of_folder->identity();
     if (same_device || same_file_system(model_path, folder))
-        return {false, "it is on the model's own drive, which costs no space and is as fast"};
+        return DriveComparison{false, "it is on the model's own drive, which costs no space and is as fast"};
     if (of_folder) {
         if (std::string reason = memory_folder_reason(*of_folder); !reason.empty())
-            return {false, std::move(reason)};
+            return DriveComparison{false, std::move(reason)};
         if (const std::string warning = slow_folder_warning(folder, *of_folder); !warning.empty())
             log("warn", "{}", warning);
     }
+    if (!known_machine_profile(folder))
+        if (Status s = before_measuring(); !s) return s.error();
     const double model = measured_rate(model_path), other = measured_rate(folder);
-    if (model <= 0 || other <= 0) return {false, "the drives could not be measured"};
-    return {other > k_worth_a_copy * model,
-            fmt::format("its drive reads {:.2f} GB/s, the model's {:.2f} GB/s", other, model)};
+    if (model <= 0 || other <= 0) return DriveComparison{false, "the drives could not be measured"};
+    return DriveComparison{other > k_worth_a_copy * model,
+                           fmt::format("its drive reads {:.2f} GB/s, the model's {:.2f} GB/s", other, model)};
 }
 
 Expected<SwapFolder> SwapFolder::choose(const std::string& folder, const std::string& model_path,
                                         uint64_t bytes, const CompareDrives& compare) {
     SwapFolder chosen;
     chosen.folder_ = folder;
-    const DriveComparison drives = compare(model_path, folder);
-    if (!drives.faster) {
-        log("mem", "memory.swap_dir: the model file itself is read: {}", drives.why);
+    const std::string path = ExpertPack::path_in(folder, model_path);
+    const auto has_room = [&] { return check_room_at_rest(folder, path, bytes); };
+    const auto drives = compare(model_path, folder, has_room);
+    if (!drives) return drives.error();
+    if (!drives->faster) {
+        log("mem", "memory.swap_dir: the model file itself is read: {}", drives->why);
         return chosen;
     }
-    chosen.path_ = ExpertPack::path_in(folder, model_path);
-    const auto shared = FolderLock::share(folder);
-    if (!shared) return chosen;
-    remove_stale_output(folder);
-    if (Status s = check_room(folder, chosen.path_, bytes); !s) return s.error().within("memory.swap_dir");
+    if (Status s = has_room(); !s) return s.error();
+    chosen.path_ = path;
     return chosen;
 }
 

@@ -21,9 +21,12 @@ struct DriveComparison {
 };
 
 // By the drives' measured rates, which are measured where they are not known yet (less than 3 s each).
-DriveComparison compare_drives(const std::string& model_path, const std::string& folder);
-using CompareDrives =
-    std::function<DriveComparison(const std::string& model_path, const std::string& folder)>;
+// before_measuring: asked before the folder's drive is, which writes a file there; its error is handed on.
+using BeforeMeasuring = std::function<Status()>;
+Expected<DriveComparison> compare_drives(const std::string& model_path, const std::string& folder,
+                                         const BeforeMeasuring& before_measuring);
+using CompareDrives = std::function<Expected<DriveComparison>(
+    const std::string& model_path, const std::string& folder, const BeforeMeasuring& before_measuring)>;
 
 // The same where the folder lies in memory: why nothing is copied there, whatever the model's drive. "" on
 // any drive.
@@ -35,8 +38,8 @@ std::string slow_folder_warning(const std::string& folder, const Drive& drive);
 class SwapFolder {
  public:
     // Decides, before anything of the model is read. `bytes` are those of a pack of all experts. An error:
-    // the copy is worth it and finds no room. While another program copies to the folder, which takes the
-    // room that is looked for, nothing is refused: pack() looks again.
+    // the copy is worth it, or would have to be measured, and finds no room. While another program copies to
+    // the folder, which takes the room that is looked for, nothing is refused: pack() looks again.
     static Expected<SwapFolder> choose(const std::string& folder, const std::string& model_path,
                                        uint64_t bytes, const CompareDrives& compare);
 

@@ -17,8 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-DriveComparison faster(const std::string&, const std::string&) { return {true, "said by a test"}; }
-DriveComparison slower(const std::string&, const std::string&) { return {false, "said by a test"}; }
+Expected<DriveComparison> faster(const std::string&, const std::string&, const BeforeMeasuring&) {
+    return DriveComparison{true, "said by a test"};
+}
+Expected<DriveComparison> slower(const std::string&, const std::string&, const BeforeMeasuring&) {
+    return DriveComparison{false, "said by a test"};
+}
 
 class SwapFolderTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -101,13 +105,17 @@ TEST_P(OneSwapFolder, OnASlowerDriveTheModelFileIsReadAndALineSaysWhy) {
 }
 
 TEST_P(OneSwapFolder, OnTheModelsOwnDriveNothingIsMeasuredOrCopied) {
-    const DriveComparison same = compare_drives(golden(GetParam()), golden(GetParam()) + "/..");
-    EXPECT_FALSE(compare_drives(golden(GetParam()), FREETOKEN_SOURCE_DIR).faster);
-    EXPECT_THAT(compare_drives(golden(GetParam()), FREETOKEN_SOURCE_DIR).why, HasSubstr("own drive"));
-    EXPECT_FALSE(same.faster);
+    const auto refuse = []() -> Status { return Error{Code::too_large, "no room to measure", ""}; };
+    const auto compare = [&](const std::string& folder) {
+        const auto drives = compare_drives(golden(GetParam()), folder, refuse);
+        return drives ? *drives : DriveComparison{true, drives.error().what};
+    };
+    EXPECT_FALSE(compare(fs::path(golden(GetParam())).parent_path().string()).faster);
+    EXPECT_FALSE(compare(FREETOKEN_SOURCE_DIR).faster);
+    EXPECT_THAT(compare(FREETOKEN_SOURCE_DIR).why, HasSubstr("own drive"));
     const auto shared_memory = drive_of("/dev/shm");
     if (!shared_memory || shared_memory->kind != DriveKind::memory) return;
-    EXPECT_THAT(compare_drives(golden(GetParam()), "/dev/shm").why, HasSubstr("lies in memory"));
+    EXPECT_THAT(compare("/dev/shm").why, HasSubstr("lies in memory"));
 }
 
 TEST(SwapFolder, ADiskThatTurnsIsWarnedOfByItsName) {
@@ -138,6 +146,23 @@ TEST_P(OneSwapFolder, TooLittleSpaceIsRefusedWithTheNumbers) {
     EXPECT_THAT(refused.error().what, HasSubstr("1073741824.00 GiB"));
     EXPECT_THAT(refused.error().what, HasSubstr(folder_));
     EXPECT_TRUE(SwapFolder::choose(folder_, golden(GetParam()), uint64_t{1} << 60, &slower));
+}
+
+TEST_P(OneSwapFolder, TooLittleSpaceIsRefusedBeforeADriveIsMeasured) {
+    int measured = 0;
+    const auto measure = [&](const std::string&, const std::string&,
+                             const BeforeMeasuring& before) -> Expected<DriveComparison> {
+        if (Status s = before(); !s) return s.error();
+        measured++;
+        return DriveComparison{false, "measured by a test"};
+    };
+    const auto refused = SwapFolder::choose(folder_, golden(GetParam()), uint64_t{1} << 60, measure);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::too_large);
+    EXPECT_THAT(refused.error().what, HasSubstr("1073741824.00 GiB"));
+    EXPECT_EQ(measured, 0);
+    EXPECT_TRUE(SwapFolder::choose(folder_, golden(GetParam()), 1, measure));
+    EXPECT_EQ(measured, 1);
 }
 
 TEST_P(OneSwapFolder, ACopyThatFailsLeavesTheModelFile) {

@@ -51,7 +51,10 @@ class SwapFolderTurns : public ::testing::Test {
         fs::remove_all(folder_);
         fs::remove(model_);
     }
-    static DriveComparison faster_by_word(const std::string&, const std::string&) { return {true, ""}; }
+    static Expected<DriveComparison> faster_by_word(const std::string&, const std::string&,
+                                                    const BeforeMeasuring&) {
+        return DriveComparison{true, ""};
+    }
     static ExpertRecords records_of(const File& model, uint64_t slice_bytes = k_turn_slice) {
         return {{.size_class = 0, .n_expert = k_turn_experts, .stacks = {{&model, 0, slice_bytes}}}};
     }

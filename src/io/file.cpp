@@ -43,12 +43,15 @@ FileIdentity identity_of(int fd) {
 // Times of files are those of a clock that ticks some hundred times a second: a write in the tick of an
 // earlier one leaves the same time. Whoever knows a file by its time begins to read when that tick is over.
 void wait_for_next_tick(int64_t written_ns) {
+    constexpr int64_t k_another_clock = 1'000'000'000;  // a time so far ahead is another machine's
     timespec now = {}, tick = {};
     ::clock_getres(CLOCK_REALTIME_COARSE, &tick);
-    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    const int64_t left = written_ns + nanoseconds(tick) - nanoseconds(now);
-    if (left <= 0 || left > 2 * nanoseconds(tick)) return;  // long ago, or by another clock
-    std::this_thread::sleep_for(std::chrono::nanoseconds(left + nanoseconds(tick)));
+    for (;;) {
+        ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        const int64_t ahead = written_ns - nanoseconds(now);
+        if (ahead < 0 || ahead > k_another_clock) return;
+        std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds(tick)));
+    }
 }
 
 // The size as it is now, to say how much is left of a file that was cut while it was open.

@@ -165,11 +165,19 @@ Expected<int> record(const ModelChoice& choice, const TraceFlags& flags) {
     if (!end) return end.error();
 
     const Trace trace = recorder.finish();
+    const bool cut = *end == AnswerEnd::interrupted;
+    if (cut && trace.n_tokens <= trace.n_prompt) {
+        log("trace", "interrupted before the answer: no trace is written to {}", path_text(flags.output));
+        return k_exit_interrupted;
+    }
     const std::string text = trace_text(trace);
     if (Status s = output->write(std::as_bytes(std::span(text))); !s) return s.error();
     if (Status s = output->commit(); !s) return s.error();
     say_what_was_recorded(trace, prompts.size(), *end);
-    return *end == AnswerEnd::interrupted ? k_exit_interrupted : 0;
+    if (cut)
+        log("trace", "interrupted: the trace in {} is cut short and holds what was recorded until then",
+            path_text(flags.output));
+    return cut ? k_exit_interrupted : 0;
 }
 
 }  // namespace

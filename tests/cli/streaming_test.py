@@ -159,6 +159,36 @@ class Simulate(harness.Case):
         self.assertGreaterEqual(long, 299)
         self.assertNotIn("short trace", said)
 
+    def interrupted_trace(self, prompt, output, seconds):
+        """What a trace says that is interrupted so long after it has begun to catch interrupts."""
+        child = subprocess.Popen([PROGRAM, "trace", str(DEMO), "-p", prompt, "--raw", "--ignore-eos", "--max-tokens",
+                                  "1000", "--ctx", "1024", "-o", str(output)], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, env=harness.environment())
+        end = time.monotonic() + 60
+        while time.monotonic() < end and child.poll() is None:
+            with open("/proc/%d/status" % child.pid) as status:
+                caught = int(re.search(r"SigCgt:\s*([0-9a-f]+)", status.read()).group(1), 16)
+            if caught & 1 << (signal.SIGINT - 1):
+                break
+            time.sleep(0.005)
+        time.sleep(seconds)
+        child.send_signal(signal.SIGINT)
+        err = child.communicate(timeout=60)[1].decode()
+        self.assertEqual(child.returncode, 130, err)
+        return err
+
+    def test_an_interrupted_trace_says_that_it_is_cut_short(self):
+        trace = self.write("cut.trace", "an older one")
+        said = self.interrupted_trace("x", trace, 0.1)
+        self.assertRegex(said, r"interrupted: the trace in \S*cut\.trace is cut short")
+        self.good(run("simulate", trace, "--json")).json()
+
+    def test_a_trace_that_is_interrupted_in_the_prompt_leaves_the_older_one(self):
+        trace = self.write("old.trace", "an older one")
+        said = self.interrupted_trace("An expert is one of many. " * 100, trace, 0)
+        self.assertRegex(said, r"interrupted before the answer: no trace is written to \S*old\.trace")
+        self.assertEqual(trace.read_text(), "an older one")
+
     def test_named_sizes_come_rising_and_once_and_within_the_model(self):
         head = "# freetoken-trace 1\n# layers 1 experts 4 top_k 1 tokens 3 prompt_tokens 1\n"
         trace, chart = self.write("a.trace", head + "0 0 1\n0 1 2\n0 2 1\n"), self.path("a.svg")

@@ -63,9 +63,11 @@ std::string head_text(const PlanReport& r) {
                               s.demand_slots(), size_text(s.demand_bytes()));
 }
 
+constexpr int k_plan_name_width = 37;  // "experts in RAM slots (10240 of 10240)"
+
 std::string row_text(std::string_view name, const TierBytes& bytes, bool has_card) {
     const auto cell = [](uint64_t n) { return n == 0 ? std::string() : size_text(n); };
-    std::string line = fmt::format("  {:<34}{:>11}", name, cell(bytes.ram));
+    std::string line = fmt::format("  {:<{}}{:>11}", name, k_plan_name_width, cell(bytes.ram));
     if (has_card) line += fmt::format("{:>12}", cell(bytes.vram));
     line += fmt::format("{:>12}", cell(bytes.drive));
     line.erase(line.find_last_not_of(' ') + 1);
@@ -73,7 +75,7 @@ std::string row_text(std::string_view name, const TierBytes& bytes, bool has_car
 }
 
 std::string least_row_text(std::string_view name, uint64_t ram) {
-    return fmt::format("  {:<34}{:>11}\n", name, size_text_up(ram));
+    return fmt::format("  {:<{}}{:>11}\n", name, k_plan_name_width, size_text_up(ram));
 }
 
 std::string item_name(const PlanReport& r, const PlanItem& item) {
@@ -94,8 +96,8 @@ uint64_t context_bytes(const PlanReport& r) { return r.machine.card ? r.machine.
 std::string items_text(const PlanReport& r) {
     const bool card = r.machine.card.has_value();
     std::string text =
-        fmt::format("  {:<34}{:>11}{}{:>12}\n", "", "RAM", card ? fmt::format("{:>12}", "card") : "",
-                    r.plan.total.drive > 0 ? "drive" : "");
+        fmt::format("  {:<{}}{:>11}{}{:>12}\n", "", k_plan_name_width, "RAM",
+                    card ? fmt::format("{:>12}", "card") : "", r.plan.total.drive > 0 ? "drive" : "");
     text.replace(0, text.size(), text.substr(0, text.find_last_not_of(" \n") + 1) + "\n");
     for (const PlanItem& item : r.plan.items) {
         if (item.name == k_context_item) continue;

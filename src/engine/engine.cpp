@@ -283,8 +283,7 @@ void Engine::State::keep_margin() {
     if (was_whole && !is_whole)
         log("mem",
             "other programs need memory ({} available, {} are to stay so): {} of {} slots for experts are "
-            "given "
-            "back, answers get slower",
+            "given back, answers get slower",
             size_text(ram->available_bytes), size_text(watch.margin()), cache->n_parked(), cache->n_slot());
     if (!was_whole && is_whole)
         log("mem", "memory is free again: all {} slots for experts are in use", cache->n_slot());

@@ -5,9 +5,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace ft {
+
+namespace {
+
+// Not one call that waits: some tools that watch threads hold a signal back until a call they know.
+constexpr std::chrono::milliseconds k_look_again{20};
+
+}  // namespace
 
 FolderLock::FolderLock(const std::string& folder)
     : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
@@ -26,9 +35,12 @@ std::optional<FolderLock> FolderLock::share(const std::string& folder) {
 
 FolderLock FolderLock::take(const std::string& folder, const std::function<void()>& waiting) {
     FolderLock lock(folder);
-    if (::flock(lock.fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return lock;
+    const auto is_kept_out = [&] {
+        return ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR);
+    };
+    if (!is_kept_out()) return lock;
     waiting();
-    while (::flock(lock.fd_, LOCK_EX) != 0 && errno == EINTR) continue;
+    while (is_kept_out()) std::this_thread::sleep_for(k_look_again);
     return lock;
 }
 

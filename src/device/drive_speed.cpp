@@ -29,6 +29,7 @@ namespace {
 constexpr uint64_t k_block = 4096;
 constexpr uint64_t k_sizes[] = {64 * k_kib, 512 * k_kib, 2 * k_mib};
 constexpr int k_depths[] = {1, 4, 16};
+constexpr int k_rounds = 2;
 constexpr uint64_t k_least_file = 8 * k_mib;
 constexpr uint64_t k_own_file = 64 * k_mib;
 constexpr uint64_t k_memory = 128 * k_mib;  // that is read into, in turn
@@ -103,18 +104,28 @@ Expected<DriveProfile> measure(const std::string& path, int fd, uint64_t file_by
     // the system's zeros are written before the clock runs
     for (uint64_t i = 0; i < k_memory; i += k_block) buffers[i] = std::byte{1};
     uint64_t number = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    const double each = seconds / (std::size(k_sizes) * std::size(k_depths) + 1);
-    const Counted small = read_for(fd, buffers, file_bytes, k_block, 1, each, number);
-    if (small.error_number != 0) return system_error(path, "read", small.error_number);
-    profile.latency_us = small.seconds * 1e6 / static_cast<double>(std::max<uint64_t>(1, small.reads));
-    for (const uint64_t size : k_sizes)
-        for (const int depth : k_depths) {
-            number += 1'000'003;
-            const Counted n =
-                read_for(fd, buffers, file_bytes, std::min(size, file_bytes), depth, each, number);
-            if (n.error_number != 0) return system_error(path, "read", n.error_number);
-            profile.rates.push_back({size, depth, static_cast<double>(n.bytes) / n.seconds / 1e9});
-        }
+    // The grid is gone over twice and the better rate counts: a virtual drive's host fetches some of a file
+    // from further away, and a busy drive rests for others, which holds one part of a measurement up and not
+    // both.
+    const double each = seconds / (k_rounds * (std::size(k_sizes) * std::size(k_depths) + 1));
+    for (int round = 0; round < k_rounds; round++) {
+        const Counted small = read_for(fd, buffers, file_bytes, k_block, 1, each, number);
+        if (small.error_number != 0) return system_error(path, "read", small.error_number);
+        const double latency = small.seconds * 1e6 / static_cast<double>(std::max<uint64_t>(1, small.reads));
+        profile.latency_us = round == 0 ? latency : std::min(profile.latency_us, latency);
+        size_t cell = 0;
+        for (const uint64_t size : k_sizes)
+            for (const int depth : k_depths) {
+                number += 1'000'003;
+                const Counted n =
+                    read_for(fd, buffers, file_bytes, std::min(size, file_bytes), depth, each, number);
+                if (n.error_number != 0) return system_error(path, "read", n.error_number);
+                const double rate = static_cast<double>(n.bytes) / n.seconds / 1e9;
+                if (round == 0) profile.rates.push_back({size, depth, rate});
+                else profile.rates[cell].gb_per_second = std::max(profile.rates[cell].gb_per_second, rate);
+                cell++;
+            }
+    }
     return profile;
 }
 

@@ -134,6 +134,7 @@ void ExpertCache::make_policy(const CacheOptions& options, const PolicyRow& row)
 void ExpertCache::begin_step(int n_token) {
     n_token_ = n_token;
     before_step_ = clock_++;
+    n_visit_of_step_ = 0;
     status_ = {};
 }
 
@@ -143,6 +144,7 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lea
     visit_++;
     is_long_ = is_long_visit(ids.size(), records_[static_cast<size_t>(layer)].n_expert);
     guesses_.clear();
+    time_step();
     absorb(false);
     use(ids);
     for (int e = records_[static_cast<size_t>(layer)].n_expert - 1; e >= 0; e--)
@@ -152,6 +154,13 @@ void ExpertCache::begin(int layer, std::span<const int32_t> ids, std::vector<Lea
     feed_guesses();
     ready.clear();
     hand_out(ready);
+}
+
+// From its first layer's visit to its last one's, so that nothing counts that is done between steps.
+void ExpertCache::time_step() {
+    if (is_long_ || !look_ahead_) return;
+    if (n_visit_of_step_++ == 0) step_began_ = now_seconds();
+    else if (n_visit_of_step_ == records_.size()) worth_.stepped(now_seconds() - step_began_, n_token_);
 }
 
 void ExpertCache::use(std::span<const int32_t> ids) {

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fifo.h"
 #include "io/read_queue.h"
 #include "tiers/cache_stats.h"
@@ -135,6 +136,7 @@ class ExpertCache {
                         static_cast<size_t>(expert)];
     }
     bool is_still(int slot) const { return slots_state_[slot].pins == 0 && slots_state_[slot].open == 0; }
+    void time_step();
     void use(std::span<const int32_t> ids);
     void ask_for(int expert);
     void judge_guesses();
@@ -182,6 +184,8 @@ class ExpertCache {
     int64_t clock_ = 0;  // the policy's, after the present step
     int64_t before_step_ = 0;
     int n_token_ = 1;
+    size_t n_visit_of_step_ = 0;  // short ones
+    Seconds step_began_ = 0;
 
     // the present visit
     int layer_ = 0;

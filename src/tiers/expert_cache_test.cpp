@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <random>
 #include <set>
@@ -203,6 +205,48 @@ TEST(GuessWorth, StopsWhereNothingIsMissed) {
     EXPECT_FALSE(worth.pays());
     for (int i = 0; i < 10; i++) worth.visited(2);
     EXPECT_TRUE(worth.pays());
+}
+
+// Steps until `trial` keeps a way, each as long as `seconds` says of it; how often it guessed in the last
+// 640.
+int kept_with_guesses(GuessTrial& trial, const std::function<double(bool guesses, int step)>& seconds) {
+    int n = 0;
+    for (int step = 0; step < 1600; step++) {
+        const bool guesses = trial.with_guesses();
+        if (step >= 960) n += guesses;
+        trial.stepped(seconds(guesses, step), 1);
+    }
+    return n;
+}
+
+TEST(GuessTrial, KeepsWhatIsFasterAndTriesTheOtherNowAndThen) {
+    std::minstd_rand random(7);
+    const auto noise = [&] { return 0.9 + 0.2 * static_cast<double>(random() % 1000) / 1000; };
+    GuessTrial quick, slow;
+    const int most = kept_with_guesses(quick, [&](bool g, int) { return (g ? 0.96 : 1.0) * noise(); });
+    EXPECT_GT(most, 580) << "of 640 steps, pairs included";
+    EXPECT_LT(most, 640) << "the other way was not tried";
+    EXPECT_LT(kept_with_guesses(slow, [&](bool g, int) { return (g ? 1.04 : 1.0) * noise(); }), 60);
+    // the drive becomes slow while it runs: guesses pay again
+    EXPECT_GT(kept_with_guesses(slow, [&](bool g, int) { return (g ? 0.9 : 1.0) * noise(); }), 0);
+    EXPECT_GT(kept_with_guesses(slow, [&](bool g, int) { return (g ? 0.9 : 1.0) * noise(); }), 580);
+}
+
+TEST(GuessTrial, AStallOrAMachineThatGetsSlowerDoesNotDecide) {
+    GuessTrial trial;
+    kept_with_guesses(
+        trial, [](bool g, int step) { return (step == 1 ? 50 : 1) * (1 + 1e-3 * step) * (g ? 0.95 : 1.0); });
+    EXPECT_NEAR(trial.gain(), -std::log(0.95), 0.01);
+}
+
+TEST(GuessTrial, StepsOfOtherNumbersOfTokensAreNotCompared) {
+    GuessTrial trial;
+    for (int step = 0; step < 1000; step++) {
+        const int n_token = 1 + step % 3;
+        trial.stepped(trial.with_guesses() ? 2.0 * n_token : n_token, n_token);
+    }
+    EXPECT_EQ(trial.gain(), 0);
+    EXPECT_TRUE(trial.with_guesses()) << "guessing is what is done until something says otherwise";
 }
 
 TEST_F(ExpertCacheTest, MoreExpertsThanSlotsComeInWavesEachOnce) {

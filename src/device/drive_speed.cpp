@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -107,24 +108,22 @@ Expected<DriveProfile> measure(const std::string& path, int fd, uint64_t file_by
     // The grid is gone over twice and the better rate counts: a virtual drive's host fetches some of a file
     // from further away, and a busy drive rests for others, which holds one part of a measurement up and not
     // both.
-    const double each = seconds / (k_rounds * (std::size(k_sizes) * std::size(k_depths) + 1));
+    for (const uint64_t size : k_sizes)
+        for (const int depth : k_depths) profile.rates.push_back({size, depth, 0});
+    profile.latency_us = std::numeric_limits<double>::infinity();
+    const double each = seconds / (k_rounds * static_cast<double>(profile.rates.size() + 1));
     for (int round = 0; round < k_rounds; round++) {
         const Counted small = read_for(fd, buffers, file_bytes, k_block, 1, each, number);
         if (small.error_number != 0) return system_error(path, "read", small.error_number);
         const double latency = small.seconds * 1e6 / static_cast<double>(std::max<uint64_t>(1, small.reads));
-        profile.latency_us = round == 0 ? latency : std::min(profile.latency_us, latency);
-        size_t cell = 0;
-        for (const uint64_t size : k_sizes)
-            for (const int depth : k_depths) {
-                number += 1'000'003;
-                const Counted n =
-                    read_for(fd, buffers, file_bytes, std::min(size, file_bytes), depth, each, number);
-                if (n.error_number != 0) return system_error(path, "read", n.error_number);
-                const double rate = static_cast<double>(n.bytes) / n.seconds / 1e9;
-                if (round == 0) profile.rates.push_back({size, depth, rate});
-                else profile.rates[cell].gb_per_second = std::max(profile.rates[cell].gb_per_second, rate);
-                cell++;
-            }
+        profile.latency_us = std::min(profile.latency_us, latency);
+        for (DriveRate& rate : profile.rates) {
+            number += 1'000'003;
+            const Counted n = read_for(fd, buffers, file_bytes, std::min(rate.read_bytes, file_bytes),
+                                       rate.depth, each, number);
+            if (n.error_number != 0) return system_error(path, "read", n.error_number);
+            rate.gb_per_second = std::max(rate.gb_per_second, static_cast<double>(n.bytes) / n.seconds / 1e9);
+        }
     }
     return profile;
 }

@@ -207,8 +207,7 @@ TEST(GuessWorth, StopsWhereNothingIsMissed) {
     EXPECT_TRUE(worth.pays());
 }
 
-// Steps until `trial` keeps a way, each as long as `seconds` says of it; how often it guessed in the last
-// 640.
+// How often `trial` guesses in the last 640 of 1600 steps, each as long as `seconds` says.
 int kept_with_guesses(GuessTrial& trial, const std::function<double(bool guesses, int step)>& seconds) {
     int n = 0;
     for (int step = 0; step < 1600; step++) {
@@ -228,7 +227,6 @@ TEST(GuessTrial, KeepsWhatIsFasterAndTriesTheOtherNowAndThen) {
     EXPECT_LT(most, 640) << "the other way was not tried";
     EXPECT_LT(kept_with_guesses(slow, [&](bool g, int) { return (g ? 1.04 : 1.0) * noise(); }), 60);
     // the drive becomes slow while it runs: guesses pay again
-    EXPECT_GT(kept_with_guesses(slow, [&](bool g, int) { return (g ? 0.9 : 1.0) * noise(); }), 0);
     EXPECT_GT(kept_with_guesses(slow, [&](bool g, int) { return (g ? 0.9 : 1.0) * noise(); }), 580);
 }
 
